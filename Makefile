@@ -1,0 +1,37 @@
+# Everything runs in the active Python's environment, or in .venv where that lacks something: tools/environment.py.
+PYTHON ?= python3
+RUN := $(PYTHON) tools/environment.py
+
+.PHONY: help build test bench format lint sanitize clean
+.NOTPARALLEL:
+
+help:
+	@echo "make build      build the native library for the active torch (TORCH_REDUCE_CUDA=0: without CUDA)"
+	@echo "make test       build, and run the tests; TEST_ARGS='-k rows' goes to pytest"
+	@echo "make bench      build, and time the operators against torch.sum; BENCH_ARGS goes to python -m benchmarks"
+	@echo "make format     rewrite the sources with clang-format and ruff"
+	@echo "make lint       check them, changing nothing"
+	@echo "make sanitize   run tests under ASan and UBSan, and on a GPU under compute-sanitizer"
+	@echo "make clean      remove what was built, and .venv"
+
+build:
+	@$(RUN) tools/native_build.py
+
+test: build
+	@$(RUN) -m pytest tests $(TEST_ARGS)
+
+bench: build
+	@$(RUN) -m benchmarks $(BENCH_ARGS)
+
+format:
+	@$(RUN) --lint tools/format.py
+
+lint:
+	@$(RUN) --lint tools/format.py --check
+
+sanitize:
+	@$(RUN) tools/sanitize.py $(TEST_ARGS)
+
+clean:
+	rm -rf build dist .venv *.egg-info torch_reduce/lib torch_reduce/include torch_reduce/cmake
+	find . -path ./.git -prune -o -name __pycache__ -type d -print | xargs rm -rf

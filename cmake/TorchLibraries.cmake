@@ -1,0 +1,88 @@
+# The torch to build against or to link: the imported target TorchReduce::torch, and
+#   TORCH_REDUCE_TORCH_PREFIX        folder that holds torch's include/ and lib/
+#   TORCH_REDUCE_TORCH_VERSION       such as 2.11.0+cu130
+#   TORCH_REDUCE_TORCH_CUDA          such as 13.0; empty for a CPU-only torch
+#   TORCH_REDUCE_TORCH_CXX_STANDARD  what its headers need
+# The build and the installed package both include this file.
+#
+# Not find_package(Torch): for a torch with CUDA it runs the retired FindCUDA, and configures only where the toolkit
+# has cuBLAS, cuSPARSE and NVRTC, of which nothing is used here. It also links all of them. What is needed of torch is
+# two include folders and four libraries, which have kept their places since torch 1.5.
+
+if(TARGET TorchReduce::torch)
+  return()
+endif()
+
+set(_marker share/cmake/Torch/TorchConfig.cmake)
+set(_hints "")
+foreach(_prefix IN LISTS CMAKE_PREFIX_PATH)
+  list(APPEND _hints "${_prefix}" "${_prefix}/../..")  # torch.utils.cmake_prefix_path names share/cmake
+endforeach()
+if(Torch_DIR)
+  list(APPEND _hints "${Torch_DIR}/../../..")
+endif()
+# Beside an installed torch_reduce, as both lie in site-packages.
+list(APPEND _hints "${CMAKE_CURRENT_LIST_DIR}/../../torch")
+
+unset(_prefix)
+if(TORCH_REDUCE_TORCH_DIR)
+  set(_hints "${TORCH_REDUCE_TORCH_DIR}")
+endif()
+foreach(_hint IN LISTS _hints)
+  if(EXISTS "${_hint}/${_marker}")
+    set(_prefix "${_hint}")
+    break()
+  endif()
+endforeach()
+if(NOT _prefix AND NOT TORCH_REDUCE_TORCH_DIR)
+  find_program(TORCH_REDUCE_PYTHON NAMES python3 python)
+  if(TORCH_REDUCE_PYTHON)
+    execute_process(
+      COMMAND "${TORCH_REDUCE_PYTHON}" -c
+              "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
+      OUTPUT_VARIABLE _hint OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(EXISTS "${_hint}/${_marker}")
+      set(_prefix "${_hint}")
+    endif()
+  endif()
+endif()
+if(NOT _prefix)
+  message(FATAL_ERROR "torch_reduce: no torch found. Name the folder that holds its include/ and lib/ by "
+                      "-DTORCH_REDUCE_TORCH_DIR=..., or run in a Python environment that has torch.")
+endif()
+get_filename_component(TORCH_REDUCE_TORCH_PREFIX "${_prefix}" ABSOLUTE)
+
+# A Python package says its version in version.py, a LibTorch archive in build-version.
+set(TORCH_REDUCE_TORCH_CUDA "")
+if(EXISTS "${TORCH_REDUCE_TORCH_PREFIX}/version.py")
+  file(READ "${TORCH_REDUCE_TORCH_PREFIX}/version.py" _text)
+  string(REGEX MATCH "__version__ = '([^']+)'" _ "${_text}")
+  set(TORCH_REDUCE_TORCH_VERSION "${CMAKE_MATCH_1}")
+  if(_text MATCHES "cuda: Optional\\[str\\] = '([^']+)'")
+    set(TORCH_REDUCE_TORCH_CUDA "${CMAKE_MATCH_1}")
+  endif()
+elseif(EXISTS "${TORCH_REDUCE_TORCH_PREFIX}/build-version")
+  file(STRINGS "${TORCH_REDUCE_TORCH_PREFIX}/build-version" TORCH_REDUCE_TORCH_VERSION LIMIT_COUNT 1)
+  if(TORCH_REDUCE_TORCH_VERSION MATCHES "\\+cu([0-9]+)([0-9])$")
+    set(TORCH_REDUCE_TORCH_CUDA "${CMAKE_MATCH_1}.${CMAKE_MATCH_2}")
+  endif()
+endif()
+if(NOT TORCH_REDUCE_TORCH_VERSION)
+  message(FATAL_ERROR "torch_reduce: ${TORCH_REDUCE_TORCH_PREFIX} does not say which version of torch it is.")
+endif()
+
+set(TORCH_REDUCE_TORCH_CXX_STANDARD 17)
+file(STRINGS "${TORCH_REDUCE_TORCH_PREFIX}/${_marker}" _text REGEX "CXX_STANDARD [0-9]+")
+if(_text MATCHES "CXX_STANDARD ([0-9]+)")
+  set(TORCH_REDUCE_TORCH_CXX_STANDARD "${CMAKE_MATCH_1}")
+endif()
+
+add_library(TorchReduce::torch INTERFACE IMPORTED)
+target_include_directories(
+  TorchReduce::torch SYSTEM INTERFACE "${TORCH_REDUCE_TORCH_PREFIX}/include"
+                                      "${TORCH_REDUCE_TORCH_PREFIX}/include/torch/csrc/api/include")
+target_compile_features(TorchReduce::torch INTERFACE "cxx_std_${TORCH_REDUCE_TORCH_CXX_STANDARD}")
+# Every supported torch has the new ABI; a compiler may still default to the old one.
+target_compile_definitions(TorchReduce::torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+target_link_libraries(TorchReduce::torch INTERFACE "${TORCH_REDUCE_TORCH_PREFIX}/lib/libtorch_cpu.so"
+                                                   "${TORCH_REDUCE_TORCH_PREFIX}/lib/libc10.so")

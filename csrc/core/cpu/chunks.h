@@ -1,0 +1,221 @@
+// Chunks and trees of contiguous elements. Where the order is fixed they stay in registers (vectors.h); where it is
+// free they are combined in whatever way is fastest.
+#pragma once
+
+#include "leaves.h"
+#include "tree.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+
+constexpr int64_t kMaxGroup = 8;
+
+// Whether windows() takes chunks of `group` columns.
+template <class Op, class Acc>
+TR_HD bool can_group(int64_t group) {
+  if (group > kMaxGroup) return false;
+  return order_free<Op, Acc> || ((group & (group - 1)) == 0 && group <= kLanes<Acc>);
+}
+
+// ---- the order is fixed -----------------------------------------------------------------------------
+
+// Pointers stay as they were stored: copying them right away, as a vector, would wait for those stores.
+template <class Op, class T, class Acc, int Steps, int Group>
+TR_HD void ordered_chunk(const char* const* x, int64_t prefetch, Acc* __restrict out) {
+  constexpr int kVectors = kLeaves / kSubtrees, kBlock = kVectors * kLanes<Acc>;
+  for (int i = 0; i < kSubtrees * Group; i += kLanes<Acc>) {
+    if (prefetch) {
+      for (int s = 0; s < Steps; ++s) {
+        const char* block = x[s] + static_cast<int64_t>(i * kVectors * sizeof(T)) + prefetch;
+        for (int line = 0; line < kBlock * static_cast<int>(sizeof(T)); line += 64) __builtin_prefetch(block + line);
+      }
+    }
+    const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, Group, kVectors>(x, i * kVectors);
+    __builtin_memcpy(out + i, &v, sizeof(v));
+  }
+}
+
+template <class Op, class T, class Acc, int Steps>
+TR_HD void ordered_windows(const char* const* x, int64_t group, int64_t prefetch, Acc* out) {
+  if (group == 1) return ordered_chunk<Op, T, Acc, Steps, 1>(x, prefetch, out);
+  if (group == 2) return ordered_chunk<Op, T, Acc, Steps, 2>(x, prefetch, out);
+  if constexpr (kLanes<Acc> >= 4) {
+    if (group == 4) return ordered_chunk<Op, T, Acc, Steps, 4>(x, prefetch, out);
+  }
+  if constexpr (kLanes<Acc> >= 8) {
+    if (group == 8) return ordered_chunk<Op, T, Acc, Steps, 8>(x, prefetch, out);
+  }
+}
+
+template <class Op, class Acc, int Levels, class T>
+void ordered_trees(const T* x, int64_t count, Acc* out) {
+  int64_t i = 0;
+  for (; i + kLanes<Acc> <= count; i += kLanes<Acc>) {
+    const Vector<Acc> v = element_subtrees<Op, Acc, 1 << Levels>(x + (i << Levels));
+    __builtin_memcpy(out + i, &v, sizeof(v));
+  }
+  for (; i < count; ++i) {
+    Acc leaf[1 << Levels];
+    for (int l = 0; l < 1 << Levels; ++l) leaf[l] = element<Acc>(x[(i << Levels) + l]);
+    out[i] = tree<Op>(leaf);
+  }
+}
+
+// ---- the order is free ------------------------------------------------------------------------------
+
+// The leaves of a chunk of `group` columns, each alone or, with `onto`, combined into what is there.
+template <class Op, class T, class Acc>
+TR_HD void free_leaves(const T* const* x, bool onto, int64_t group, typename LeafType<Op, T, Acc>::type* leaf) {
+  using Leaf = typename LeafType<Op, T, Acc>::type;
+  if constexpr (std::is_same<T, Half>::value) {
+    float staged[kSteps][kLeaves];
+    const float* const y[kSteps] = {staged[0], staged[1], staged[2], staged[3]};
+    for (int64_t g = 0; g < group; ++g) {
+      for (int s = 0; s < kSteps; ++s) half_to_float(x[s] + g * kLeaves, kLeaves, staged[s]);
+      free_leaves<Op, float, Acc>(y, onto, 1, leaf + g * kLeaves);
+    }
+  } else if (onto) {
+    leaf_loop<Op, Leaf, kSteps, 1, true>(x, kLeaves * group, leaf);
+  } else {
+    leaf_loop<Op, Leaf, kSteps, 1, false>(x, kLeaves * group, leaf);
+  }
+}
+
+// Halves onto halves, which needs no shuffles.
+template <class Op, class Leaf, class Acc>
+TR_HD void free_fold(Leaf* leaf, int64_t group, Acc* __restrict out) {
+  for (int64_t size = kLeaves / 2 * group; size >= kSubtrees * group; size /= 2) {
+    TR_VECTORIZE
+    for (int64_t l = 0; l < size; ++l) leaf[l] = Op::combine(leaf[l], leaf[l + size]);
+  }
+  for (int64_t l = 0; l < kSubtrees * group; ++l) out[l] = static_cast<Acc>(leaf[l]);
+}
+
+// fp32 and fp64 extremes as integers: with the bits below the sign flipped where it is set, floats order like integers,
+// +0 above -0, and a maximum is one instruction where Op::combine takes seven. A NaN shows as a magnitude above Inf's.
+template <class Int>
+TR_HD Int ordered_key(Int bits) {
+  return bits ^ ((bits >> (8 * sizeof(Int) - 1)) & std::numeric_limits<Int>::max());
+}
+
+template <class Op, class Acc, class Int>
+TR_HD void extreme_leaves(const Acc* x, bool onto, Int* __restrict key, Int* __restrict magnitude) {
+  constexpr Int kMask = std::numeric_limits<Int>::max();
+  if (!onto) {
+    for (int l = 0; l < kLeaves; ++l) key[l] = Op::template identity<Int>(), magnitude[l] = 0;
+  }
+  for (int l = 0; l < kLeaves; ++l) {
+    const Int a = bit_cast<Int>(x[l]), b = bit_cast<Int>(x[kLeaves + l]);
+    const Int c = bit_cast<Int>(x[2 * kLeaves + l]), d = bit_cast<Int>(x[3 * kLeaves + l]);
+    const Int ab = Op::combine(ordered_key(a), ordered_key(b)), cd = Op::combine(ordered_key(c), ordered_key(d));
+    key[l] = Op::combine(key[l], Op::combine(ab, cd));
+    const Int m = Max::combine(Max::combine(a & kMask, b & kMask), Max::combine(c & kMask, d & kMask));
+    magnitude[l] = Max::combine(magnitude[l], m);
+  }
+}
+
+template <class Op, class T, class Acc>
+void extreme_chunks(const char* bytes, int64_t count, int64_t prefetch, Acc* out) {
+  using Int = std::conditional_t<sizeof(Acc) == 4, int32_t, int64_t>;
+  alignas(64) Int key[kLeaves], magnitude[kLeaves];
+  for (int64_t c = 0; c < count; ++c, bytes += kChunk * sizeof(T)) {
+    if (prefetch) prefetch_bytes(bytes + prefetch, kChunk * sizeof(T));
+    if constexpr (std::is_same<T, Acc>::value) {
+      extreme_leaves<Op>(reinterpret_cast<const Acc*>(bytes), c > 0, key, magnitude);
+    } else {
+      Acc widened[kChunk];
+      convert<T, Acc>(bytes, 1, kChunk, widened);
+      extreme_leaves<Op>(widened, c > 0, key, magnitude);
+    }
+  }
+  alignas(64) Acc leaf[kLeaves];
+  const Int inf = bit_cast<Int>(std::numeric_limits<Acc>::infinity());
+  const Acc nan = std::numeric_limits<Acc>::quiet_NaN();
+  for (int l = 0; l < kLeaves; ++l) {
+    leaf[l] = magnitude[l] > inf ? nan : bit_cast<Acc>(ordered_key(key[l]));  // the key of the key is the float
+  }
+  free_fold<Op>(leaf, 1, out);
+}
+
+// ---- what the table holds ---------------------------------------------------------------------------
+
+template <class Op, class T, class Acc>
+void trees(const char* bytes, int levels, int64_t count, Acc* out) {
+  const T* x = reinterpret_cast<const T*>(bytes);
+  if constexpr (order_free<Op, Acc>) {
+    constexpr int64_t kBlock = 512;
+    Acc block[kBlock];
+    const int64_t step = kBlock >> levels;
+    for (int64_t i = 0; i < count; i += step) {
+      const int64_t trees = count - i < step ? count - i : step;
+      Acc* y = levels == 0 ? out + i : block;
+      convert<T, Acc>(bytes + (i << levels) * static_cast<int64_t>(sizeof(T)), 1, trees << levels, y);
+      for (int64_t size = trees << levels; size > trees;) {
+        size /= 2;
+        halve<Op>(block, size, size == trees ? out + i : block);
+      }
+    }
+  } else {
+    switch (levels) {
+      case 0:
+        return convert<T, Acc>(bytes, 1, count, out);
+      case 1:
+        return ordered_trees<Op, Acc, 1>(x, count, out);
+      case 2:
+        return ordered_trees<Op, Acc, 2>(x, count, out);
+      case 3:
+        return ordered_trees<Op, Acc, 3>(x, count, out);
+      default:
+        return ordered_trees<Op, Acc, 4>(x, count, out);
+    }
+  }
+}
+
+template <class Op, class T, class Acc>
+void windows(const char* const* bytes, int steps, int64_t group, int64_t prefetch, Acc* out) {
+  if constexpr (order_free<Op, Acc>) {
+    const T* x[kSteps];
+    for (int s = 0; s < kSteps; ++s) x[s] = reinterpret_cast<const T*>(bytes[s]);
+    alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves * kMaxGroup];
+    free_leaves<Op, T, Acc>(x, false, group, leaf);
+    free_fold<Op>(leaf, group, out);
+  } else if (steps <= 2) {
+    ordered_windows<Op, T, Acc, 2>(bytes, group, prefetch, out);
+  } else {
+    ordered_windows<Op, T, Acc, 4>(bytes, group, prefetch, out);
+  }
+}
+
+template <class Op, class T, class Acc>
+void chunks(const char* bytes, int64_t count, int64_t prefetch, Acc* out) {
+  constexpr int64_t kStep = kLeaves * sizeof(T), kBytes = kSteps * kStep;
+  constexpr bool is_free = order_free<Op, Acc>, is_extreme = is_free && std::is_floating_point<Acc>::value;
+  if constexpr (is_extreme) {
+    extreme_chunks<Op, T, Acc>(bytes, count, prefetch, out);
+  } else if constexpr (is_free) {
+    alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
+    for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
+      if (prefetch) prefetch_bytes(bytes + prefetch, kBytes);
+      const T* x = reinterpret_cast<const T*>(bytes);
+      const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
+      free_leaves<Op, T, Acc>(steps, c > 0, 1, leaf);
+    }
+    free_fold<Op>(leaf, 1, out);
+  } else {
+    for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
+      if (prefetch) prefetch_bytes(bytes + prefetch, kBytes);
+      const char* const steps[kSteps] = {bytes, bytes + kStep, bytes + 2 * kStep, bytes + 3 * kStep};
+      ordered_chunk<Op, T, Acc, kSteps, 1>(steps, 0, out + c * kSubtrees);
+    }
+  }
+}
+
+// The trees over kSubtrees values each, in place.
+template <class Op, class Acc>
+void fold_subtrees(Acc* x, int64_t count) {
+  if constexpr (!order_free<Op, Acc>) {
+    if (count % kLanes<Acc> == 0) return ordered_trees<Op, Acc, 4>(x, count, x);
+  }
+  fold<Op>(x, kSubtrees, count);
+}
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -1,0 +1,26 @@
+// From a problem to the way the CPU works on it. Pure: no pointer is read, no thread is started.
+#pragma once
+
+#include <cstdint>
+
+#include "../plan.h"
+
+namespace torch_reduce::cpu {
+
+struct CpuPlan {
+  Family family = Family::Empty;
+  int64_t split = 1;           // pieces that one output is cut into; each but the last has piece_chunks chunks
+  int64_t piece_chunks = 0;    // a power of two, so that a piece is a complete subtree
+  int64_t strip = 1;           // Columns: adjacent outputs that one task reduces
+  int64_t strips = 1;          // Columns: tasks side by side over the innermost kept dim
+  int64_t tasks = 0;           // independent pieces of work
+  int64_t grain = 1;           // how many of them a thread takes at least
+  int64_t scratch_bytes = 0;   // partials; and, of each thread that works, its buffers
+  int64_t expected_bytes = 0;  // memory traffic: input, output and partials
+};
+
+// `threads` is how many threads may work. Throws std::invalid_argument with one sentence if the constraint is not
+// legal for the problem; `vector` is not looked at, the compiler's loops load whole vectors wherever they can.
+CpuPlan make_plan(const Problem& problem, int threads, const Constraint& constraint = {});
+
+}  // namespace torch_reduce::cpu

@@ -1,0 +1,194 @@
+// Rows: outputs one at a time, chunk by chunk. Subtrees of several chunks, which may belong to different outputs, stand
+// one after the other, so that each tree level of all of them is one loop.
+#pragma once
+
+#include "source.h"
+#include "tiles.h"
+#include "tuning.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+
+// Adjacent results on their way to the output.
+template <class Op, class Acc>
+class Results {
+ public:
+  explicit Results(const Job<Op, Acc>& job) : job_(job) {}
+
+  void add(int64_t output, int64_t piece, Acc value) {
+    if (job_.plan.split > 1) return job_.deliver(output, piece, 1, &value);
+    if (count_ == kCapacity) flush();
+    if (count_ == 0) first_ = output;
+    value_[count_++] = value;
+  }
+
+  void flush() {
+    job_.write_results(first_, count_, value_);
+    count_ = 0;
+  }
+
+ private:
+  static constexpr int64_t kCapacity = 128;
+  const Job<Op, Acc>& job_;
+  int64_t first_ = 0, count_ = 0;
+  Acc value_[kCapacity];
+};
+
+template <class Op, class Acc>
+class RowsKernel {
+ public:
+  explicit RowsKernel(const Job<Op, Acc>& job)
+      : job_(job),
+        source_(job, 1, 1),
+        tiles_(job),
+        results_(job),
+        prefetch_(job.prefetch()) {}
+
+  // An item is a piece of an output.
+  void run(int64_t begin, int64_t end) {
+    const int64_t chunks = chunk_count(job_.layout().n), split = job_.plan.split;
+    if (chunks == 1 && source_.has_windows()) return run_single_chunks(begin, end);
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t output = split == 1 ? item : item / split, piece = item - output * split;
+      source_.start(job_.input_of(output));
+      const int64_t first = piece * job_.plan.piece_chunks;
+      reduce(item, first, smaller(first + job_.plan.piece_chunks, chunks));
+    }
+    fold_slots();
+    if (end > begin) finish_item();
+    results_.flush();
+  }
+
+ private:
+  static constexpr int kSlots = 16, kLogSlots = 4;
+
+  // Outputs of one chunk: as below, without its bookkeeping.
+  void run_single_chunks(int64_t begin, int64_t end) {
+    const int64_t n = job_.layout().n;
+    if (n < kChunk) source_.fill(copies_);
+    const int steps = source_.steps(0);
+    for (int64_t output = begin; output < end; output += used_) {
+      used_ = static_cast<int>(smaller(kSlots, end - output));
+      for (int i = 0; i < used_; ++i) {
+        source_.start(job_.input_of(output + i));
+        if (prefetch_) source_.prefetch(n);
+        const char* window[kSteps];
+        source_.windows(0, copies_, window);
+        job_.elements.windows(window, steps, 1, 0, slots_ + i * kSubtrees);
+      }
+      fold_subtrees<Op>(slots_, used_);
+      job_.write_results(output, used_, slots_);
+    }
+  }
+
+  void reduce(int64_t item, int64_t chunk, int64_t end) {
+    if (chunk >= end) {  // no element: the identity
+      fold_slots();
+      if (item_ != item && item_ >= 0) finish_item();
+      item_ = item;
+      return;
+    }
+    if (tiles_.wanted() && job_.elements.chunks != nullptr) return reduce_tiles(item, chunk, end);
+    while (chunk < end) {
+      const int64_t k = chunk * kChunk;
+      const int64_t contiguous = job_.elements.chunks != nullptr && source_.packed() ? whole_chunks(k) : 0;
+      Acc* slot = slots_ + used_ * kSubtrees;
+      if (contiguous == 0) {
+        if (prefetch_) source_.prefetch(k + kChunk);
+        read_chunk(k, slot);
+        owner_[used_++] = item;
+        ++chunk;
+      } else {
+        chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), prefetch_);
+      }
+      if (used_ == kSlots) fold_slots();
+    }
+  }
+
+  // Takes some of `count` contiguous chunks, and says how many.
+  int64_t add_chunks(int64_t item, const char* x, int64_t count, int64_t prefetch) {
+    count = smaller(count, order_free<Op, Acc> ? kFreeChunks : kSlots - used_);
+    job_.elements.chunks(x, count, prefetch, slots_ + used_ * kSubtrees);
+    for (int64_t i = 0; i < (order_free<Op, Acc> ? 1 : count); ++i) owner_[used_++] = item;
+    return count;
+  }
+
+  void reduce_tiles(int64_t item, int64_t chunk, int64_t end) {
+    const int64_t size = job_.elements.size;
+    tiles_.start(source_.row(0), chunk * kChunk, smaller(end * kChunk, job_.layout().n));
+    const char* x;
+    while (int64_t left = tiles_.next(&x)) {
+      while (left >= kChunk) {
+        const int64_t taken = add_chunks(item, x, left / kChunk, 0) * kChunk;
+        x += taken * size;
+        left -= taken;
+        if (used_ == kSlots) fold_slots();
+      }
+      if (left > 0) {  // the end of the output
+        copy_elements(x, size, 1, left, tail_);
+        fill_elements(job_.elements.identity, size, kChunk - left, tail_ + left * size);
+        add_chunks(item, tail_, 1, 0);
+        if (used_ == kSlots) fold_slots();
+      }
+    }
+  }
+
+  // A chunk that is scattered or not whole, or whose type is rare.
+  void read_chunk(int64_t k, Acc* slot) {
+    if (source_.has_windows()) {
+      const char* window[kSteps];
+      const bool whole = k + kChunk <= job_.layout().n;
+      if (!whole && !filled_) source_.fill(tail_);
+      filled_ |= !whole;  // every output's last chunk lacks the same elements
+      source_.windows(k, whole ? copies_ : tail_, window);
+      job_.elements.windows(window, source_.steps(k), 1, 0, slot);
+    } else {
+      source_.leaves(k, 0, kLeaves, leaves_);
+      fold<Op>(leaves_, kLeaves / kSubtrees, kSubtrees);
+      for (int i = 0; i < kSubtrees; ++i) slot[i] = leaves_[i];
+    }
+  }
+
+  // How many whole chunks from row k on are contiguous.
+  int64_t whole_chunks(int64_t k) const { return smaller(source_.run(k), job_.layout().n - k) / kChunk; }
+
+  void fold_slots() {
+    if (used_ == 0) return;
+    fold_subtrees<Op>(slots_, used_);
+    if (used_ == kSlots && owner_[0] == item_ && owner_[kSlots - 1] == item_ && stack_.count % kSlots == 0) {
+      fold<Op>(slots_, kSlots, 1);
+      stack_.push(slots_[0], kLogSlots);
+    } else {
+      for (int s = 0; s < used_; ++s) {
+        if (owner_[s] != item_) {
+          if (item_ >= 0) finish_item();
+          item_ = owner_[s];
+        }
+        stack_.push(slots_[s]);
+      }
+    }
+    used_ = 0;
+  }
+
+  void finish_item() {
+    const int64_t split = job_.plan.split, output = split == 1 ? item_ : item_ / split;
+    results_.add(output, item_ - output * split, stack_.result());
+    stack_.count = 0;
+  }
+
+  const Job<Op, Acc>& job_;
+  Source<Op, Acc> source_;
+  Tiles<Op, Acc> tiles_;
+  Results<Op, Acc> results_;
+  int64_t prefetch_;
+  alignas(64) Acc slots_[kSlots * kSubtrees];
+  alignas(64) Acc leaves_[kLeaves];
+  alignas(64) char copies_[kChunk * 8];
+  alignas(64) char tail_[kChunk * 8];
+  bool filled_ = false;
+  int64_t owner_[kSlots];
+  int used_ = 0;
+  int64_t item_ = -1;  // whose chunks stack_ holds
+  Stack<Op, Acc> stack_;
+};
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

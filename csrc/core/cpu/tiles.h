@@ -1,0 +1,137 @@
+// Reduced dims that lie in memory in another order than in the shape, as in a full sum of a transposed matrix:
+// neighbours in the order are far apart, and each would fetch a cache line of its own. Tiles of some lines of the
+// innermost dim are copied into their logical order, so that a cache line is used whole.
+#pragma once
+
+#include "copy.h"
+#include "job.h"
+#include "tree.h"
+#include "vectors.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+
+// y[i * pitch + j] = x[i + j * stride] for i, j < the number of lanes: a square in registers. Each of log2(lanes) stages
+// rotates the bits of (register, lane) by one place.
+template <class Word, class Any>
+void transpose_square(const Any* x, int64_t stride, Any* y, int64_t pitch) {
+  constexpr int kSide = kLanes<Word>;
+  constexpr std::make_integer_sequence<int, kSide> lanes{};
+  Vector<Word> a[kSide], b[kSide];
+  for (int j = 0; j < kSide; ++j) __builtin_memcpy(&a[j], x + j * stride, sizeof(a[j]));
+  for (int stage = 1; stage < kSide; stage *= 2) {
+    for (int j = 0; j < kSide / 2; ++j) {
+      b[j] = every_other<0, 1>(a[2 * j], a[2 * j + 1], lanes);
+      b[j + kSide / 2] = every_other<1, 1>(a[2 * j], a[2 * j + 1], lanes);
+    }
+    for (int j = 0; j < kSide; ++j) a[j] = b[j];
+  }
+  for (int i = 0; i < kSide; ++i) __builtin_memcpy(y + i * pitch, &a[i], sizeof(a[i]));
+}
+
+// y[i * pitch + j] = x[i * line_stride + j * stride] for i < lines, j < length.
+template <class Word>
+void copy_tile(const char* bytes, int64_t lines, int64_t line_stride, int64_t length, int64_t stride, char* out) {
+  using Any = typename AnyWord<Word>::type;
+  const Any* x = reinterpret_cast<const Any*>(bytes);
+  Any* y = reinterpret_cast<Any*>(out);
+  // Strides that are powers of two map a column of the tile to one set of the first cache: 8 lines of it fit.
+  constexpr int64_t kBlock = 8;
+  constexpr int64_t kSide = sizeof(Word) >= 4 ? kLanes<Word> : kBlock;
+  for (int64_t j = 0; j < length; j += kSide) {
+    const int64_t columns = smaller(kSide, length - j);
+    for (int64_t i = 0; i < lines; i += kSide) {
+      const int64_t rows = smaller(kSide, lines - i);
+      const Any* from = x + i * line_stride + j * stride;
+      Any* to = y + i * length + j;
+      if constexpr (sizeof(Word) >= 4) {
+        if (line_stride == 1 && rows == kSide && columns == kSide) {
+          transpose_square<Word>(from, stride, to, length);
+          continue;
+        }
+      }
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) to[r * length + c] = from[r * line_stride + c * stride];
+      }
+    }
+  }
+}
+
+// The elements of one output after another, in their logical order.
+template <class Op, class Acc>
+class Tiles {
+ public:
+  explicit Tiles(const Job<Op, Acc>& job)
+      : layout_(job.layout()), size_(job.elements.size), lines_(lines_at_once(job.layout(), size_)),
+        buffer_(lines_ ? lines_ * layout_.reduced[layout_.reduced_dims - 1].size * size_ + kChunk * size_ : 0) {}
+
+  // Whether tiles are worth it.
+  bool wanted() const { return lines_ > 0; }
+
+  // Starts on elements [k, end) of the output at x.
+  void start(const char* x, int64_t k, int64_t end) {
+    x_ = x;
+    k_ = k;
+    end_ = end;
+    held_ = given_ = 0;
+  }
+
+  // Elements that follow, contiguous; a multiple of kChunk unless they are the last. 0 when there are no more.
+  int64_t next(const char** data) {
+    held_ -= given_;
+    __builtin_memmove(buffer_.data, buffer_.data + given_ * size_, static_cast<size_t>(held_ * size_));
+    while (held_ < kChunk && k_ < end_) append();
+    given_ = k_ < end_ ? held_ / kChunk * kChunk : held_;
+    *data = buffer_.data;
+    return given_;
+  }
+
+ private:
+  static constexpr int64_t kUsual = int64_t{64} << 10, kMost = int64_t{1} << 20;  // bytes: the first and second cache
+  static constexpr int64_t kFewest = 4, kEnough = 16;                            // lines
+
+  static int64_t lines_at_once(const Layout& l, int64_t size) {
+    if (l.reduced_dims < 2 || l.n <= kChunk) return 0;
+    const ReducedDim &inner = l.reduced[l.reduced_dims - 1], &outer = l.reduced[l.reduced_dims - 2];
+    if (outer.stride == 0 || outer.stride >= inner.stride) return 0;
+    const int64_t line = inner.size * size;
+    int64_t lines = kUsual / line;
+    if (lines < kEnough) lines = smaller(kEnough, kMost / line);
+    lines = smaller(lines, outer.size);
+    return lines >= kFewest ? lines : 0;
+  }
+
+  // Appends some lines, or what is left of one.
+  void append() {
+    const ReducedDim &inner = layout_.reduced[layout_.reduced_dims - 1], &outer = layout_.reduced[layout_.reduced_dims - 2];
+    int64_t rest = k_ / inner.size, offset = k_ % inner.size * inner.stride;
+    const int64_t line = rest % outer.size;
+    for (int d = layout_.reduced_dims - 2; d >= 0; --d) {
+      offset += rest % layout_.reduced[d].size * layout_.reduced[d].stride;
+      rest /= layout_.reduced[d].size;
+    }
+    const char* x = x_ + offset * size_;
+    char* out = buffer_.data + held_ * size_;
+    int64_t count = smaller(inner.size - k_ % inner.size, end_ - k_);
+    if (count < inner.size) {
+      copy_elements(x, size_, inner.stride, count, out);
+    } else {
+      const int64_t lines = smaller(smaller(lines_, outer.size - line), (end_ - k_) / inner.size);
+      count = lines * inner.size;
+      if (size_ == 1) copy_tile<uint8_t>(x, lines, outer.stride, inner.size, inner.stride, out);
+      if (size_ == 2) copy_tile<uint16_t>(x, lines, outer.stride, inner.size, inner.stride, out);
+      if (size_ == 4) copy_tile<uint32_t>(x, lines, outer.stride, inner.size, inner.stride, out);
+      if (size_ == 8) copy_tile<uint64_t>(x, lines, outer.stride, inner.size, inner.stride, out);
+    }
+    k_ += count;
+    held_ += count;
+  }
+
+  const Layout& layout_;
+  int64_t size_, lines_;
+  Buffer<char> buffer_;
+  const char* x_ = nullptr;
+  int64_t k_ = 0, end_ = 0;       // next to read
+  int64_t held_ = 0, given_ = 0;  // elements in the buffer, and those that next() gave last
+};
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -1,0 +1,130 @@
+// Chunks in registers, for the operators whose order is fixed: explicit vectors, because compilers keep a tree over
+// an array in memory. A vector holds neighbouring leaves; the first four tree levels stay in registers.
+#pragma once
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+#include <utility>
+
+#include "../ops.h"
+#include "../order.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class T, int N>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <class Acc>
+constexpr int kLanes = kVectorBytes / sizeof(Acc);
+template <class Acc>
+using Vector = typename VectorOf<Acc, kLanes<Acc>>::type;
+
+template <class Acc>
+TR_HD Vector<Acc> load(const Acc* x) {
+  Vector<Acc> v;
+  __builtin_memcpy(&v, x, sizeof(v));
+  return v;
+}
+
+// 16-bit values as 32-bit ones; by intrinsics, as GCC 12 widens such vectors in pieces. (The unmasked AVX-512 forms make
+// it warn of an uninitialised variable in its own headers.)
+TR_HD Vector<uint32_t> load_16_bits(const void* x) {
+#if defined(__AVX512F__)
+  const __m256i narrow = _mm256_loadu_si256(static_cast<const __m256i*>(x));
+  return reinterpret_cast<Vector<uint32_t>>(_mm512_maskz_cvtepu16_epi32(0xffff, narrow));
+#elif defined(__AVX2__)
+  const __m128i narrow = _mm_loadu_si128(static_cast<const __m128i*>(x));
+  return reinterpret_cast<Vector<uint32_t>>(_mm256_cvtepu16_epi32(narrow));
+#elif defined(__SSE2__)
+  const __m128i narrow = _mm_loadl_epi64(static_cast<const __m128i*>(x));
+  return reinterpret_cast<Vector<uint32_t>>(_mm_unpacklo_epi16(narrow, _mm_setzero_si128()));
+#else
+  typename VectorOf<uint16_t, kLanes<uint32_t>>::type narrow;
+  __builtin_memcpy(&narrow, x, sizeof(narrow));
+  return __builtin_convertvector(narrow, Vector<uint32_t>);
+#endif
+}
+
+template <class Acc>
+TR_HD Vector<Acc> load(const BFloat16* x) {
+  return reinterpret_cast<Vector<float>>(load_16_bits(x) << 16);
+}
+
+template <class Acc>
+TR_HD Vector<Acc> load(const Half* x) {
+#if defined(__AVX512F__)
+  return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+#elif defined(__F16C__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+#else
+  using Bits = Vector<uint32_t>;  // the steps of to_float(Half)
+  const Bits h = load_16_bits(x);
+  const Vector<float> scale = bit_cast<float>(0x77800000u) - Vector<float>{};  // 2^112
+  const Bits magnitude = reinterpret_cast<Bits>(reinterpret_cast<Vector<float>>((h & 0x7fffu) << 13) * scale);
+  const Bits special = reinterpret_cast<Bits>((h & 0x7c00u) == 0x7c00u) & 0x7f800000u;
+  return reinterpret_cast<Vector<float>>(magnitude | special | ((h & 0x8000u) << 16));
+#endif
+}
+
+template <class T, class Acc>
+TR_HD Vector<Acc> load_at(const char* x, int i) {
+  return load<Acc>(reinterpret_cast<const T*>(x) + i);
+}
+
+// The groups of `Group` adjacent values at even (Offset 0) or odd (Offset 1) places of a and b, one after the other.
+template <int Offset, int Group, class V, int... I>
+TR_HD V every_other(V a, V b, std::integer_sequence<int, I...>) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, ((2 * (I / Group) + Offset) * Group + I % Group)...);
+#else
+  using Index = std::conditional_t<sizeof(a[0]) == 4, Vector<int32_t>, Vector<int64_t>>;
+  return __builtin_shuffle(a, b, Index{((2 * (I / Group) + Offset) * Group + I % Group)...});
+#endif
+}
+
+// One tree level of the leaves in a, then b. A leaf is a group of adjacent columns; one that is wider than a vector
+// is that vector and those that follow it.
+template <class Op, class Acc, int Group>
+TR_HD Vector<Acc> halve(Vector<Acc> a, Vector<Acc> b) {
+  constexpr std::make_integer_sequence<int, kLanes<Acc>> lanes{};
+  return Op::combine(every_other<0, Group>(a, b, lanes), every_other<1, Group>(a, b, lanes));
+}
+
+// The trees, log2(Vectors) levels up, of the leaves in `Vectors` adjacent vectors of each step, from place i on.
+template <class Op, class T, class Acc, int Steps, int Group, int Vectors>
+TR_HD Vector<Acc> chunk_subtrees(const char* const* x, int i) {
+  if constexpr (Vectors == 1) {
+    Vector<Acc> v = load_at<T, Acc>(x[0], i);
+    if constexpr (Steps > 1) v = Op::combine(v, load_at<T, Acc>(x[1], i));
+    if constexpr (Steps > 2) v = Op::combine(v, load_at<T, Acc>(x[2], i));
+    if constexpr (Steps > 3) v = Op::combine(v, load_at<T, Acc>(x[3], i));
+    return v;
+  } else {
+    constexpr int kHalf = Vectors / 2;
+    const Vector<Acc> left = chunk_subtrees<Op, T, Acc, Steps, Group, kHalf>(x, i);
+    return halve<Op, Acc, Group>(left, chunk_subtrees<Op, T, Acc, Steps, Group, kHalf>(x, i + kHalf * kLanes<Acc>));
+  }
+}
+
+// The same where every element is a leaf.
+template <class Op, class Acc, int Vectors, class T>
+TR_HD Vector<Acc> element_subtrees(const T* x) {
+  if constexpr (Vectors == 1) {
+    return load<Acc>(x);
+  } else {
+    const Vector<Acc> left = element_subtrees<Op, Acc, Vectors / 2>(x);
+    return halve<Op, Acc, 1>(left, element_subtrees<Op, Acc, Vectors / 2>(x + Vectors / 2 * kLanes<Acc>));
+  }
+}
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

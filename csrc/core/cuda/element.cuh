@@ -1,0 +1,115 @@
+// Single elements in and results out, with the types that are known at run time only.
+#pragma once
+
+#include "../ops.h"
+#include "device.cuh"
+
+namespace torch_reduce::cuda {
+
+// Where a kernel reads from. `type` and `as_bool` matter for Any alone.
+struct Source {
+  const void* data;
+  DType type;
+  bool as_bool;
+};
+
+constexpr uint64_t kSignBit = uint64_t{1} << 63;
+
+// uint64 keeps its order in an int64 if the sign bit is flipped: for Max and Min, which compare.
+template <class O>
+constexpr bool compares = std::is_same<O, Max>::value || std::is_same<O, Min>::value;
+
+template <class Acc, class T>
+__device__ __forceinline__ Acc widen_or_test(const void* data, int64_t index, bool as_bool) {
+  const T x = static_cast<const T*>(data)[index];
+  if (as_bool) return static_cast<Acc>(widen<double>(x) != 0);
+  return widen<Acc>(x);
+}
+
+template <class O, class Acc>
+__device__ __noinline__ Acc load_any(const Source& s, int64_t index) {
+  switch (s.type) {
+    case DType::Bool:
+      return widen_or_test<Acc, Bool>(s.data, index, s.as_bool);
+    case DType::UInt8:
+      return widen_or_test<Acc, uint8_t>(s.data, index, s.as_bool);
+    case DType::Int8:
+      return widen_or_test<Acc, int8_t>(s.data, index, s.as_bool);
+    case DType::Int16:
+      return widen_or_test<Acc, int16_t>(s.data, index, s.as_bool);
+    case DType::Int32:
+      return widen_or_test<Acc, int32_t>(s.data, index, s.as_bool);
+    case DType::Int64:
+      return widen_or_test<Acc, int64_t>(s.data, index, s.as_bool);
+    case DType::UInt16:
+      return widen_or_test<Acc, uint16_t>(s.data, index, s.as_bool);
+    case DType::UInt32:
+      return widen_or_test<Acc, uint32_t>(s.data, index, s.as_bool);
+    case DType::UInt64:
+      if constexpr (compares<O> && std::is_same<Acc, int64_t>::value) {
+        return static_cast<int64_t>(static_cast<const uint64_t*>(s.data)[index] ^ kSignBit);
+      }
+      return widen_or_test<Acc, uint64_t>(s.data, index, s.as_bool);
+    case DType::Float16:
+      return widen_or_test<Acc, Half>(s.data, index, s.as_bool);
+    case DType::BFloat16:
+      return widen_or_test<Acc, BFloat16>(s.data, index, s.as_bool);
+    case DType::Float32:
+      return widen_or_test<Acc, float>(s.data, index, s.as_bool);
+    default:
+      return widen_or_test<Acc, double>(s.data, index, s.as_bool);
+  }
+}
+
+template <class O, class In, class Acc>
+__device__ __forceinline__ Acc load(const Source& s, int64_t index) {
+  if constexpr (std::is_same<In, Any>::value) {
+    return load_any<O, Acc>(s, index);
+  } else {
+    return widen<Acc>(static_cast<const In*>(s.data)[index]);
+  }
+}
+
+template <class Out, class Value>
+__device__ __forceinline__ void put(void* out, int64_t index, Value v) {
+  static_cast<Out*>(out)[index] = Narrow<Out, Value>::from(v);
+}
+
+// One rounding, from a finished value to the output's type.
+template <class O, class Value>
+__device__ __forceinline__ void store(void* out, int64_t index, DType type, Value v) {
+  switch (type) {
+    case DType::Float16:
+      return put<Half>(out, index, v);
+    case DType::BFloat16:
+      return put<BFloat16>(out, index, v);
+    case DType::Float32:
+      return put<float>(out, index, v);
+    default:
+      break;
+  }
+  if constexpr (!std::is_same<Value, float>::value) {  // fp32 is the compute type of no wider result
+    if (type == DType::Float64) return put<double>(out, index, v);
+  }
+  if constexpr (std::is_integral<Value>::value) {
+    switch (type) {
+      case DType::Bool:
+        return put<Bool>(out, index, v);
+      case DType::UInt8:
+      case DType::Int8:
+        return put<int8_t>(out, index, v);
+      case DType::Int16:
+      case DType::UInt16:
+        return put<int16_t>(out, index, v);
+      case DType::Int32:
+      case DType::UInt32:
+        return put<int32_t>(out, index, v);
+      case DType::UInt64:
+        return put<int64_t>(out, index, compares<O> ? static_cast<int64_t>(v ^ kSignBit) : v);
+      default:
+        return put<int64_t>(out, index, v);
+    }
+  }
+}
+
+}  // namespace torch_reduce::cuda

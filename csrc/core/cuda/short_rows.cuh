@@ -1,0 +1,98 @@
+// Short rows: a group of 2^log_lanes lanes reduces a whole output of at most 256 elements, so every element is a
+// leaf. A lane holds one 16-byte vector of the row, or one element from anywhere.
+#pragma once
+
+#include "rows.cuh"
+
+namespace torch_reduce::cuda {
+
+template <class Acc, Access A>
+struct ShortRowsArgs {
+  Source source;
+  Sink<Acc> sink;
+  int64_t n, outputs;
+  int log_lanes;
+  KeptIndex<kept_room(A)> kept;
+  ReducedIndex<reduced_room(A)> reduced;
+};
+
+template <class O, class In, class Acc, Access A>
+struct RowPart {  // a lane's vector
+  uint4 v;
+  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, A>& a, int64_t place, int in_group) {
+    v = load16(static_cast<const In*>(a.source.data) + place + in_group * vector_width<In>);
+  }
+  __device__ __forceinline__ void none() { v = identity_vector<In, O>(); }
+  __device__ __forceinline__ Acc reduce() const {
+    const auto x = bit_cast<Vector<In>>(v);
+    Acc leaf[vector_width<In>];
+#pragma unroll
+    for (int e = 0; e < vector_width<In>; ++e) leaf[e] = widen<Acc>(x.e[e]);
+    return tree<O>(leaf);
+  }
+};
+template <class O, class In, class Acc>
+struct RowPart<O, In, Acc, Access::Strided> {  // a lane's element
+  Acc v;
+  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, Access::Strided>& a, int64_t place, int in_group) {
+    v = torch_reduce::cuda::load<O, In, Acc>(a.source, place + a.reduced.at(in_group));
+  }
+  __device__ __forceinline__ void none() { v = O::template identity<Acc>(); }
+  __device__ __forceinline__ Acc reduce() const { return v; }
+};
+
+template <class O, class In, class Acc, Access A>
+__global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
+    short_rows(const __grid_constant__ ShortRowsArgs<Acc, A> a) {
+  constexpr int kUnroll = tuning::kShortRowsUnroll;
+  int width = 1;
+  if constexpr (A != Access::Strided) width = vector_width<In>;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int rows_per_warp = kWarp >> a.log_lanes;
+  const int in_group = lane & ((1 << a.log_lanes) - 1);
+  const bool holds = in_group * width < a.n;
+  const int64_t first =
+      (static_cast<int64_t>(blockIdx.x) * tuning::kShortRowsWarps + warp) * (kUnroll * rows_per_warp) +
+      (lane >> a.log_lanes);
+  RowPart<O, In, Acc, A> part[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const int64_t row = first + u * rows_per_warp;
+    if (holds && row < a.outputs) {
+      part[u].load(a, a.kept.at(row).in, in_group);
+    } else {
+      part[u].none();
+    }
+  }
+  Acc v[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce();
+
+  // Rows in flight that a group's lanes can share out: at each of the first levels a lane hands half of its rows to
+  // its neighbour and gets the neighbour's part of the other half, so that shuffles and stores are few.
+  int mask = 1;
+  int kept = kUnroll;
+  int shared_out = 0;  // which of the rows in flight this lane is left with: v[0] is row u = shared_out, ...
+#pragma unroll
+  for (int half = kUnroll / 2; half > 0; half /= 2) {
+    if (mask >= 1 << a.log_lanes) break;
+    const bool upper = (lane & mask) != 0;
+#pragma unroll
+    for (int u = 0; u < half; ++u) {
+      const Acc mine = upper ? v[u + half] : v[u], other = upper ? v[u] : v[u + half];
+      v[u] = O::combine(mine, exchange(other, mask));
+    }
+    shared_out += upper ? half : 0;
+    kept = half;
+    mask *= 2;
+  }
+  if (kept == 1) v[0] = tree_across_lanes<O>(v[0], mask, 1 << a.log_lanes);
+  if (in_group >= mask) return;
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const int64_t row = first + (shared_out + u) * rows_per_warp;
+    if (u < kept && row < a.outputs) write<O>(a.sink, a.kept.at(row).out, v[u]);
+  }
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,89 @@
+// From a problem to the way a GPU works on it: kernel family, grid, split and scratch. Pure host functions: no
+// pointer is read and no GPU is needed.
+#pragma once
+
+#include <cstdint>
+
+#include "problem.h"
+
+namespace torch_reduce {
+
+// Each family is a kernel file in cuda/.
+enum class Family : uint8_t {
+  Empty,      // no output: nothing is launched
+  Rows,       // a warp reduces a chunk; several CTAs may share one output
+  ShortRows,  // a warp reduces one or more whole outputs
+  Columns,    // neighbouring threads own neighbouring outputs
+};
+
+enum class Finish : uint8_t {
+  Direct,    // one CTA sees the whole output and writes it
+  Partials,  // CTAs leave partials in scratch, a second kernel combines them in the canonical order
+  Atomic,    // CTAs add to accumulators atomically
+};
+
+// What a plan may know of the device. Zeros: not known.
+struct Gpu {
+  int sms = 0;
+  int major = 0;  // compute capability
+};
+
+// For plans without a GPU at hand.
+constexpr Gpu kTypicalGpu{132, 9};
+
+// For tests: what a plan must choose. A constraint that is not legal for a problem makes it unplannable.
+struct Constraint {
+  int family = -1;  // a Family, or -1
+  int vector = -1;  // 0, 1, or -1
+  int64_t split = 0;
+};
+
+struct Plan {
+  Family family = Family::Empty;
+  Finish finish = Finish::Direct;
+  bool vector = false;     // loads of 16 bytes; else an element at a time, at any stride
+  bool segmented = false;  // with vector: the reduced dims are two
+
+  int block = 32;      // threads
+  int64_t grid = 0;    // CTAs
+  int64_t units = 1;   // CTAs per output; each takes an aligned range of leaves, a power of two of them
+  int64_t passes = 1;  // how often a CTA repeats its step, to cover its unit
+
+  // Rows: per pass, a CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
+  int log_slots = 0;
+  int rows_per_cta = 1;
+  // ShortRows: 2^log_lanes lanes share an output.
+  int log_lanes = 0;
+  // Columns: 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has
+  // 2^log_warps_across x 2^log_warps_along warps. In a pass a lane takes `batches` batches of `batch_leaves` leaves,
+  // and a warp 2^log_leaves leaves.
+  int log_across = 0, log_warps_across = 0, log_warps_along = 0;
+  int batch_leaves = 1, batches = 1, log_leaves = 0;
+  int64_t tiles = 1;  // CTAs side by side over the columns
+
+  bool few_outputs = false;  // Partials lie [output][unit], for a CTA per output; else [unit][output]
+  int64_t padded_units = 1;  // few_outputs: partials from one output to the next, a multiple of 16 bytes
+  int64_t shared_bytes = 0;
+  int64_t scratch_bytes = 0;
+  int64_t zeroed_bytes = 0;    // the part of the scratch, from its start, that must be zero at launch
+  bool atomic_in_out = false;  // Atomic: the output itself is the accumulator
+  int64_t expected_bytes = 0;  // device memory traffic: input, output and scratch
+  int launches = 0;
+};
+
+constexpr int64_t kMaxScratch = int64_t{4} << 20;
+
+// Throws std::invalid_argument with one sentence if the constraint is not legal for the problem, or if the
+// problem has more than kMaxKernelDims dims that do not merge.
+Plan make_plan(const Problem& problem, const Gpu& gpu, const Constraint& constraint = {});
+
+const char* name(Family family);
+const char* name(Finish finish);
+
+// Kernel parameters have room for this many kept and as many reduced dims. Dims that walk memory like one are
+// merged before, so a tensor that needs more has over 2^32 elements.
+constexpr int kMaxKernelDims = 32;
+// The arguments are copied at every launch, so kernels that read 16 bytes at a time have room for the common few only.
+constexpr int kFewDims = 4;
+
+}  // namespace torch_reduce

@@ -1,0 +1,26 @@
+// One reduction, described: everything that a plan may look at. No pointers.
+#pragma once
+
+#include "layout.h"
+#include "ops.h"
+#include "types.h"
+
+namespace torch_reduce {
+
+enum class Mode : uint8_t { Atomic, Deterministic, Exact };
+
+inline const char* name(Mode mode) {
+  constexpr const char* names[] = {"atomic", "deterministic", "exact"};
+  return names[static_cast<int>(mode)];
+}
+
+struct Problem {
+  Op op;
+  Mode mode;
+  DType in, out, compute;
+  bool as_bool;      // elements convert to bool first (a bool result of another type of input)
+  int in_alignment;  // the largest power of two up to 16 that divides the input's address, in bytes
+  Layout layout;
+};
+
+}  // namespace torch_reduce

@@ -1,0 +1,31 @@
+// Autocast, following torch's own lists: on CUDA a sum or product of a lower precision gives float32 unless dtype says
+// otherwise; on the CPU a product's input is cast to float32. Everything else falls through.
+#include <ATen/autocast_mode.h>
+
+#include "register.h"
+
+namespace torch_reduce {
+namespace {
+
+struct OnCuda {
+  static at::Tensor make(c10::DispatchKeySet, Request r, const at::Tensor& self) {
+    const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastCUDA);
+    if (!r.dtype && at::autocast::is_eligible(self, at::kCUDA) && self.is_floating_point()) r.dtype = at::kFloat;
+    return call(r, self);
+  }
+};
+
+struct OnCpu {
+  static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
+    const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastCPU);
+    return call(r, at::autocast::cached_cast(at::kFloat, self, at::kCPU));
+  }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) { register_functional<OnCuda>(m, Ops<Op::Sum, Op::Prod>()); }
+
+TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) { register_functional<OnCpu>(m, Ops<Op::Prod>()); }
+
+}  // namespace torch_reduce

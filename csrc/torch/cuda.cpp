@@ -1,0 +1,58 @@
+// CUDA: plan, scratch from the caching allocator, launch on the current stream. Nothing is kept between calls.
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "../core/cuda/launch.h"
+#include "planning.h"
+#include "strided.h"
+
+namespace torch_reduce {
+
+Gpu describe_gpu(int device) {
+  static Gpu known[C10_COMPILE_TIME_MAX_GPUS];  // zero SMs: not asked yet; asking twice gives the same
+  Gpu& gpu = known[device];
+  if (gpu.sms == 0) {
+    int sms = 0, major = 0;
+    C10_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    C10_CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+    gpu.major = major;
+    gpu.sms = sms;
+  }
+  return gpu;
+}
+
+namespace {
+
+struct Cuda {
+  // Not at::empty, which would go through the dispatcher a second time.
+  static at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like) {
+    const c10::cuda::CUDAGuard guard(like.device());
+    return at::Tensor(at::detail::empty_generic(sizes, c10::cuda::CUDACachingAllocator::get(),
+                                                c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
+  }
+  static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
+    const Problem p = make_problem(r, checked, self, out.strides(), /*atomic_is_unordered=*/true);
+    if (p.mode == Mode::Atomic && is_floating(p.compute)) {
+      at::globalContext().alertNotDeterministic("reduce with mode=\"atomic\" on CUDA");
+    }
+    const c10::cuda::CUDAGuard guard(self.device());
+    const Gpu gpu = describe_gpu(self.get_device());
+    const Plan plan = plan_for(p, gpu);
+    c10::DataPtr scratch;
+    if (plan.scratch_bytes > 0) {
+      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
+    }
+    C10_CUDA_CHECK(cuda::launch(plan, p, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
+                                c10::cuda::getCurrentCUDAStream(), gpu.major >= 9));
+  }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) { register_kernels<Strided<Cuda>>(m); }
+
+}  // namespace torch_reduce

@@ -1,0 +1,156 @@
+// Plans in the open: the constraint that tests set, and the plan as JSON for torch_reduce.explain.
+#include "planning.h"
+
+#include <ATen/Parallel.h>
+#include <torch/library.h>
+
+#include <sstream>
+#include <stdexcept>
+
+#include "../core/cpu/reduce.h"
+#include "operators.h"
+
+namespace torch_reduce {
+namespace {
+
+Constraint constraint;
+
+void constrain(c10::string_view family, int64_t vector, int64_t split) {
+  Constraint c;
+  if (!family.empty()) {
+    for (const Family f : {Family::Rows, Family::ShortRows, Family::Columns}) {
+      if (family == name(f)) c.family = static_cast<int>(f);
+    }
+    TORCH_CHECK_VALUE(c.family >= 0, "reduce: unknown kernel family \"", family,
+                      "\"; there are rows, short_rows and columns");
+  }
+  TORCH_CHECK_VALUE(vector >= -1 && vector <= 1, "reduce: vector is 0, 1 or -1 for either, got ", vector);
+  TORCH_CHECK_VALUE(split >= 0 && (split & (split - 1)) == 0, "reduce: split is a power of two or 0 for any, got ",
+                    split);
+  c.vector = static_cast<int>(vector);
+  c.split = split;
+  constraint = c;
+}
+
+Op parse_op(c10::string_view op) {
+  for (const Op o : {Op::Sum, Op::Mean, Op::Prod, Op::Max, Op::Min}) {
+    if (op == name(o)) return o;
+  }
+  TORCH_CHECK_VALUE(false, "reduce: unknown operator \"", op, "\"; there are sum, mean, prod, amax and amin");
+}
+
+// A flat JSON object, member by member.
+class Json {
+ public:
+  template <class T>
+  Json& add(const char* key, const T& value) {
+    text_ << (empty_ ? "{" : ", ") << '"' << key << "\": " << value;
+    empty_ = false;
+    return *this;
+  }
+  Json& add(const char* key, const char* value) { return add(key, '"' + std::string(value) + '"'); }
+  Json& add(const char* key, bool value) { return add(key, std::string(value ? "true" : "false")); }
+  std::string str() const { return text_.str() + "}"; }
+
+ private:
+  std::ostringstream text_;
+  bool empty_ = true;
+};
+
+c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
+  c10::SmallVector<int64_t, 5> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= std::max<int64_t>(sizes[d], 1);
+  }
+  return strides;
+}
+
+std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
+                    std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view device) {
+  const Request r{parse_op(op), dim, false, dtype, mode};
+  const Checked checked = check(r, self);
+  TORCH_CHECK_VALUE(device.empty() || device == "cuda" || device == "cpu",
+                    "reduce: device is \"cpu\" or \"cuda\", got \"", device, "\"");
+  TORCH_CHECK_VALUE(!device.empty() || self.is_cuda() || self.is_cpu(), "reduce: a ", self.device(),
+                    " tensor needs device= to be explained for");
+  const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
+  const auto sizes = result_sizes(self.sizes(), checked.mask, r.keepdim);
+  const Problem p = make_problem(r, checked, self, contiguous_strides(sizes), on_cuda);
+
+  Json json;
+  json.add("device", on_cuda ? "cuda" : "cpu")
+      .add("op", name(p.op))
+      .add("mode", name(p.mode))
+      .add("input", name(p.in))
+      .add("compute", name(p.compute))
+      .add("output", name(p.out))
+      .add("outputs", p.layout.outputs)
+      .add("n", p.layout.n);
+  if (!on_cuda) {
+    const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
+    json.add("family", name(plan.family))
+        .add("vector", true)
+        .add("grid", plan.tasks)
+        .add("block", 1)
+        .add("split", plan.split)
+        .add("shared_bytes", 0)
+        .add("scratch_bytes", plan.scratch_bytes)
+        .add("expected_bytes", plan.expected_bytes)
+        .add("finish", plan.split > 1 ? "partials" : "direct")
+        .add("launches", 0);
+    return json.str();
+  }
+  const Plan plan = plan_for(p, self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu);
+  return json.add("family", name(plan.family))
+      .add("vector", plan.vector)
+      .add("grid", plan.grid)
+      .add("block", plan.block)
+      .add("split", plan.units)
+      .add("passes", plan.passes)
+      .add("shared_bytes", plan.shared_bytes)
+      .add("scratch_bytes", plan.scratch_bytes)
+      .add("expected_bytes", plan.expected_bytes)
+      .add("finish", name(plan.finish))
+      .add("launches", plan.launches)
+      .str();
+}
+
+std::string cpu_capability(c10::string_view name) {
+  if (!name.empty()) {
+    try {
+      cpu::set_capability(std::string(name).c_str());
+    } catch (const std::invalid_argument& e) {
+      TORCH_CHECK_VALUE(false, e.what());
+    }
+  }
+  return cpu::capability();
+}
+
+}  // namespace
+
+Plan plan_for(const Problem& problem, const Gpu& gpu) {
+  try {
+    return make_plan(problem, gpu, constraint);
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK(false, e.what());
+  }
+}
+
+cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads) {
+  try {
+    return cpu::make_plan(problem, threads, constraint);
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK(false, e.what());
+  }
+}
+
+TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) { m.impl("_explain", TORCH_FN(explain)); }
+
+TORCH_LIBRARY_IMPL(reduce, CatchAll, m) {
+  m.impl("_constrain", TORCH_FN(constrain));
+  m.impl("_cpu_capability", TORCH_FN(cpu_capability));
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,16 @@
+// The plan that a call gets, under the constraint that tests may set.
+#pragma once
+
+#include "../core/cpu/plan.h"
+#include "../core/plan.h"
+
+namespace torch_reduce {
+
+// What the device offers; a default description where it cannot be asked (a build without CUDA).
+Gpu describe_gpu(int device);
+
+// The core's make_plan under the process-wide constraint, with its refusals as RuntimeError.
+Plan plan_for(const Problem& problem, const Gpu& gpu);
+cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads);
+
+}  // namespace torch_reduce

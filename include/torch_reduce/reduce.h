@@ -1,0 +1,86 @@
+// The operators of torch_reduce for C++.
+//
+//   find_package(TorchReduce REQUIRED)
+//   target_link_libraries(app TorchReduce::torch_reduce)
+//
+// Each function calls the operator that Python knows as torch.ops.reduce.<name>, through torch's dispatcher: on the
+// CPU and on CUDA, differentiable, under vmap and autocast. What is wrong with the arguments is thrown as c10::Error
+// or the class derived from it that torch::sum would throw: IndexError, ValueError, NotImplementedError.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/OptionalArrayRef.h>
+
+#include <optional>
+
+namespace torch_reduce {
+
+// Whether the operators are registered, which they are from the loading of the library on. Everything below calls
+// this: the one symbol that a program needs of the library, so that a linker which drops what nobody refers to
+// (--as-needed, the default of some distributions) keeps it.
+__attribute__((visibility("default"))) bool registered();
+
+// The promise about a result's bits.
+//   atomic         the usual error bound; bits may differ between runs on CUDA
+//   deterministic  the bits depend only on the values reduced, in their order, and on the compute type
+//   exact          the real-number sum, rounded once
+enum class Mode { atomic, deterministic, exact };
+
+struct Options {
+  std::optional<at::ScalarType> dtype = std::nullopt;  // of the result; by default the input's, int64 for integers
+  Mode mode = Mode::deterministic;
+};
+
+namespace detail {
+
+using Reduction = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
+                             c10::string_view);
+using Extremum = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
+
+template <class Signature>
+c10::TypedOperatorHandle<Signature> find(const char* name) {
+  TORCH_CHECK(registered(), "libtorch_reduce is linked, but has not registered its operators");
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+inline const char* name(Mode mode) {
+  return mode == Mode::atomic ? "atomic" : mode == Mode::exact ? "exact" : "deterministic";
+}
+
+}  // namespace detail
+
+// The sum over the dims `dim`, over all of them where it is absent or empty; `keepdim` leaves those as size 1.
+inline at::Tensor sum(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
+                      const Options& options = {}) {
+  static const auto op = detail::find<detail::Reduction>("reduce::sum");
+  return op.call(self, dim, keepdim, options.dtype, detail::name(options.mode));
+}
+
+// The sum divided once by the number of elements, in the compute type. The input or `dtype` must be floating.
+inline at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
+                       const Options& options = {}) {
+  static const auto op = detail::find<detail::Reduction>("reduce::mean");
+  return op.call(self, dim, keepdim, options.dtype, detail::name(options.mode));
+}
+
+// The product. Mode::exact is refused.
+inline at::Tensor prod(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
+                       const Options& options = {}) {
+  static const auto op = detail::find<detail::Reduction>("reduce::prod");
+  return op.call(self, dim, keepdim, options.dtype, detail::name(options.mode));
+}
+
+// The largest element: NaN wins, and +0 is larger than -0. There must be an element.
+inline at::Tensor amax(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false) {
+  static const auto op = detail::find<detail::Extremum>("reduce::amax");
+  return op.call(self, dim, keepdim);
+}
+
+// The smallest element, likewise.
+inline at::Tensor amin(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false) {
+  static const auto op = detail::find<detail::Extremum>("reduce::amin");
+  return op.call(self, dim, keepdim);
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,21 @@
+"""Reductions with a bit-level contract for PyTorch, on CPU and CUDA.
+
+Importing the package loads the native library and registers the operators ``torch.ops.reduce.*``; the functions
+here are thin typed names for them. Three modes, three promises:
+
+``"deterministic"`` (default)
+    The bits of a result depend only on the values reduced into it, in their order, and on the compute type.
+``"atomic"``
+    The usual error bound and no more; the fastest on CUDA.
+``"exact"``
+    The correctly rounded sum.
+"""
+
+from ._library import build_info  # loads the library, so it comes first
+from .functional import amax, amin, mean, prod, sum
+from .plan import Plan, explain
+from .vmap import register as _register_vmap
+
+_register_vmap()
+
+__all__ = ["Plan", "amax", "amin", "build_info", "explain", "mean", "prod", "sum"]

@@ -1,0 +1,59 @@
+"""Finds the native library, checks that it fits the torch of this process, and loads it when imported."""
+
+import json
+from pathlib import Path
+
+import torch
+
+_FOLDER = Path(__file__).parent / "lib"
+_LIBRARY = _FOLDER / "libtorch_reduce.so"
+_BUILD = _FOLDER / "build.json"
+_REMEDY = "build it with `make build` or `pip install --no-build-isolation .` in the source tree"
+
+
+def mismatch(build: dict, torch_version: str, torch_cuda: str | None) -> str | None:
+    """Says in one sentence why a library cannot be loaded into a torch, or returns None where it can.
+
+    torch promises no binary compatibility from one release to the next, not even between patch releases, so the
+    release must be equal. A library with CUDA code needs a torch with the same CUDA major version, as drivers do; one
+    without loads into either.
+
+    Args:
+        build: what the build wrote to ``build.json``: ``torch``, the version built against; ``cuda``, the CUDA version
+            or None.
+        torch_version: ``torch.__version__`` of the process.
+        torch_cuda: ``torch.version.cuda`` of the process, None for a CPU-only torch.
+    """
+    built, found, cuda = str(build["torch"]), str(torch_version), build["cuda"]
+    if built.partition("+")[0] != found.partition("+")[0]:
+        reason = f"was built for torch {built}, but this is torch {found}"
+    elif cuda and torch_cuda is None:
+        reason = f"was built with CUDA {cuda} for torch {built}, but this is torch {found} without CUDA"
+    elif cuda and cuda.partition(".")[0] != torch_cuda.partition(".")[0]:
+        reason = f"was built with CUDA {cuda} for torch {built}, but this torch {found} uses CUDA {torch_cuda}"
+    else:
+        return None
+    return f"the native library of torch_reduce {reason}: {_REMEDY}."
+
+
+def load() -> None:
+    """Loads the native library, which registers ``torch.ops.reduce``.
+
+    Raises:
+        ImportError: the library is missing, or was built for another torch. The check comes before loading, where
+            the same mistake would show as an undefined symbol.
+    """
+    if not _LIBRARY.is_file() or not _BUILD.is_file():
+        raise ImportError(f"the native library of torch_reduce is missing from {_FOLDER}: {_REMEDY}.")
+    if sentence := mismatch(json.loads(_BUILD.read_text()), torch.__version__, torch.version.cuda):
+        raise ImportError(sentence)
+    torch.ops.load_library(_LIBRARY)
+
+
+def build_info() -> dict:
+    """What the loaded library was built for: ``torch`` (version), ``cuda`` (bool), ``cuda_version``,
+    ``architectures``."""
+    return json.loads(torch.ops.reduce._build_info())
+
+
+load()

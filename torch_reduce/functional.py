@@ -1,0 +1,157 @@
+"""The operators as Python functions: thin typed names for ``torch.ops.reduce.*``.
+
+In every function ``dim`` names the dims to reduce; None or an empty list means all of them, negative dims count from
+the end. The result has the shape of ``x`` without these dims, or with size 1 in their place where ``keepdim`` is true.
+Accepted are tensors of bool, every integer type, float16, bfloat16, float32 and float64, with any strides and any
+alignment, 0-d and empty ones too. No copy of the input is made. The functions are differentiable (twice) and work
+under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not differentiable.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+_reduce = torch.ops.reduce
+Dims = int | Sequence[int] | None
+
+
+def sum(
+    x: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+    mode: str = "deterministic",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum of the elements of ``x`` over ``dim``.
+
+    float16, bfloat16 and float32 accumulate in float32, float64 in float64, integers and bool in int64 with
+    wrap-around; the result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: output type: by default the dtype of ``x``, int64 for integers and bool. One wider than the compute
+            type widens it. Floating elements are converted one by one, first, to an integer or bool type.
+        mode: ``"deterministic"``, ``"atomic"`` or ``"exact"``.
+        out: written to and returned; its dtype is the output type where ``dtype`` is not given. It must have the
+            shape of the result, or no elements, when it is resized, and must not overlap ``x``.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        IndexError: a dim is out of range.
+        RuntimeError: a dim is repeated; ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
+        ValueError: the mode is unknown.
+        NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
+            available for it.
+    """
+    if out is None:
+        return _reduce.sum(x, dim, keepdim, dtype=dtype, mode=mode)
+    return _reduce.sum(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+
+
+def mean(
+    x: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+    mode: str = "deterministic",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The mean of the elements of ``x`` over ``dim``.
+
+    The sum, as :func:`sum` accumulates it, is divided once by the number of elements, in the compute type (float64 for
+    integers), and rounded once to the output type. The mean of no elements is NaN.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: floating output type; by default the dtype of ``x``. Integers and bool need it, or a floating ``out``.
+        mode: ``"deterministic"``, ``"atomic"`` or ``"exact"``.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        RuntimeError: the output type is not floating, or as in :func:`sum`.
+        IndexError, ValueError, NotImplementedError: as in :func:`sum`.
+    """
+    if out is None:
+        return _reduce.mean(x, dim, keepdim, dtype=dtype, mode=mode)
+    return _reduce.mean(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+
+
+def prod(
+    x: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+    mode: str = "deterministic",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The product of the elements of ``x`` over ``dim``, which may be several dims, as in :func:`sum`.
+
+    float16, bfloat16 and float32 accumulate in float32, float64 in float64, integers and bool in int64 with
+    wrap-around, or in float64 for a floating output type. A zero keeps IEEE's sign. The product of no elements is 1.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: output type, as in :func:`sum`.
+        mode: ``"deterministic"`` or ``"atomic"``; ``"exact"`` is for sums and means.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
+    """
+    if out is None:
+        return _reduce.prod(x, dim, keepdim, dtype=dtype, mode=mode)
+    return _reduce.prod(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+
+
+def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The largest element of ``x`` over ``dim``. NaN wins over every number, and +0 over -0.
+
+    Its gradient is shared equally among the elements that are equal to the result, as in :func:`torch.amax`.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        out: written to and returned; of the dtype of ``x``, else as in :func:`sum`.
+
+    Returns:
+        Tensor of the dtype of ``x`` on its device.
+
+    Raises:
+        IndexError: a dim is out of range, or has no elements.
+        RuntimeError: ``x`` has no elements and no dim is given; a dim is repeated; ``out`` has another shape, dtype or
+            device, or overlaps ``x``.
+        NotImplementedError: the dtype is not one of those accepted.
+    """
+    if out is None:
+        return _reduce.amax(x, dim, keepdim)
+    return _reduce.amax(x, dim, keepdim, out=out)
+
+
+def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element of ``x`` over ``dim``. NaN wins over every number, and -0 over +0.
+
+    Arguments, result and errors are those of :func:`amax`.
+    """
+    if out is None:
+        return _reduce.amin(x, dim, keepdim)
+    return _reduce.amin(x, dim, keepdim, out=out)

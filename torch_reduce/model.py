@@ -1,0 +1,137 @@
+"""An independent model of the contract of mode "deterministic", in NumPy, to test the kernels against.
+
+It is written from docs/order.md alone, shares no code with the kernels, and is vectorised: a million elements take
+some milliseconds.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Dims = int | Sequence[int] | None
+
+# Significant bits and the exponent of the smallest normal number.
+_FORMAT = {torch.float16: (11, -14), torch.bfloat16: (8, -126)}
+
+
+def canonical(x: np.ndarray, op: str = "sum") -> np.ndarray:
+    """Combines the last axis of ``x`` in the canonical order, in the type of ``x``; op is "sum" or "prod"."""
+    combine, identity = (np.multiply, 1.0) if op == "prod" else (np.add, -0.0)
+    n = x.shape[-1]
+    chunks = max(1, -(-n // 1024))
+    padded = np.full((*x.shape[:-1], chunks * 1024), identity, x.dtype)
+    padded[..., :n] = x
+    steps = padded.reshape(*x.shape[:-1], chunks, 4, 256)
+    leaves = steps[..., 0, :]
+    for step in range(1, 4):
+        leaves = combine(leaves, steps[..., step, :])
+    chunk_results = _tree(leaves, combine)
+    width = 1 << (chunks - 1).bit_length()
+    all_chunks = np.full((*x.shape[:-1], width), identity, x.dtype)
+    all_chunks[..., :chunks] = chunk_results
+    return _tree(all_chunks, combine)
+
+
+def _tree(v: np.ndarray, combine: np.ufunc) -> np.ndarray:
+    while v.shape[-1] > 1:
+        v = combine(v[..., 0::2], v[..., 1::2])
+    return v[..., 0]
+
+
+def output_dtype(op: str, dtype_in: torch.dtype, dtype: torch.dtype | None = None) -> torch.dtype:
+    """The type of a result where ``dtype`` may or may not be given."""
+    promotes = op in ("sum", "prod") and not dtype_in.is_floating_point
+    return dtype or (torch.int64 if promotes else dtype_in)
+
+
+def compute_dtype(op: str, dtype_in: torch.dtype, dtype_out: torch.dtype) -> torch.dtype:
+    """The type in which "sum", "mean" or "prod" accumulates."""
+    if not dtype_out.is_floating_point:
+        return torch.int64
+    if not dtype_in.is_floating_point:
+        return torch.float64 if op == "prod" else torch.int64
+    return torch.float64 if torch.float64 in (dtype_in, dtype_out) else torch.float32
+
+
+def reduced_dims(ndim: int, dim: Dims) -> list[int]:
+    """The dims to reduce as sorted non-negative numbers."""
+    dims = [dim] if isinstance(dim, int) else list(dim or [])
+    return sorted(d % ndim for d in dims) if dims and ndim else list(range(ndim))
+
+
+def rows(x: Tensor, dim: Dims = None) -> Tensor:
+    """``x`` on the CPU as (outputs, n): a row holds the elements of one output, in their logical order."""
+    reduced = reduced_dims(x.ndim, dim)
+    kept = [d for d in range(x.ndim) if d not in reduced]
+    sizes = [math.prod(x.shape[d] for d in dims) for dims in (kept, reduced)]
+    return x.detach().cpu().permute(kept + reduced).reshape(sizes)
+
+
+def result_shape(shape: Sequence[int], dim: Dims = None, keepdim: bool = False) -> tuple[int, ...]:
+    """The shape of the result."""
+    reduced = reduced_dims(len(shape), dim)
+    return tuple(1 if d in reduced else s for d, s in enumerate(shape) if keepdim or d not in reduced)
+
+
+def round_once(values: np.ndarray, dtype: torch.dtype) -> Tensor:
+    """float32, float64 or int64 values as ``dtype``, rounded once to nearest, ties to even. Integers wrap around.
+
+    Exact in between because a long double holds every float64 and every int64."""
+    if dtype == torch.bool:
+        return torch.from_numpy(np.asarray(values != 0))
+    if dtype not in _FORMAT:
+        return torch.from_numpy(np.asarray(values).astype(_numpy_type(dtype)))
+    precision, min_exponent = _FORMAT[dtype]
+    wide = np.asarray(values).astype(np.longdouble)
+    exponent = np.frexp(wide)[1] - 1
+    quantum = np.maximum(exponent, min_exponent) - (precision - 1)
+    rounded = np.ldexp(np.rint(np.ldexp(wide, -quantum)), quantum)
+    overflow = np.isfinite(wide) & (np.abs(rounded) > torch.finfo(dtype).max)
+    return torch.from_numpy(np.where(overflow, np.copysign(np.inf, wide), rounded).astype(np.float64)).to(dtype)
+
+
+def _numpy_type(dtype: torch.dtype) -> np.dtype:
+    return torch.empty(0, dtype=dtype).numpy().dtype
+
+
+def model(
+    x: Tensor, dim: Dims = None, keepdim: bool = False, *, op: str = "sum", dtype: torch.dtype | None = None
+) -> Tensor:
+    """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor."""
+    shape = result_shape(x.shape, dim, keepdim)
+    elements = rows(x, dim)
+    if op in ("amax", "amin"):
+        return _extreme(elements, op).reshape(shape)
+    dtype = output_dtype(op, x.dtype, dtype)
+    if dtype == torch.bool:
+        elements = elements != 0
+    if elements.dtype in _FORMAT:
+        elements = elements.float()
+    compute = compute_dtype(op, x.dtype, dtype)
+    with np.errstate(all="ignore"):
+        values = elements.numpy().astype(_numpy_type(compute))
+        if compute == torch.int64:
+            result = np.multiply.reduce(values, 1) if op == "prod" else np.add.reduce(values, 1)
+        else:
+            result = canonical(values, op)
+        if op == "mean":
+            quotient = np.float32 if compute == torch.float32 else np.float64
+            result = (result.astype(quotient) + quotient(0)) / quotient(values.shape[1])
+        elif op == "sum":
+            result = result + result.dtype.type(0)
+        return round_once(result, dtype).reshape(shape)
+
+
+def _extreme(elements: Tensor, op: str) -> Tensor:
+    values = elements.float().numpy() if elements.dtype in _FORMAT else elements.numpy()
+    largest = op == "amax"
+    result = torch.from_numpy(np.asarray((np.max if largest else np.min)(values, axis=1))).to(elements.dtype)
+    if not elements.is_floating_point():
+        return result
+    # NumPy does not order the zeros.
+    wins = (elements == 0) & (elements.signbit() != largest)
+    zero = torch.where(wins.any(1) == largest, 0.0, -0.0).to(elements.dtype)
+    return torch.where(result == 0, zero, result)

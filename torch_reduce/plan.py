@@ -1,0 +1,96 @@
+"""The plan of a reduction: which kernel family runs, with what grid, split and scratch memory."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one reduction would run. Printing it gives a readable summary.
+
+    Attributes:
+        op: the operator, ``"sum"``, ``"mean"``, ``"prod"``, ``"amax"`` or ``"amin"``.
+        mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
+        device: the kind of device planned for, ``"cpu"`` or ``"cuda"``.
+        family: the kernel family, ``"rows"``, ``"short_rows"``, ``"columns"``, or ``"empty"`` without elements.
+        outputs: how many results there are.
+        n: how many elements are reduced into each.
+        vector: whether the kernel loads 16 bytes at a time.
+        grid: CTAs of the main launch (tasks on the CPU).
+        block: threads of a CTA.
+        split: how many CTAs (tasks) share one output.
+        shared_bytes: shared memory of a CTA, in bytes.
+        scratch_bytes: memory for partial results in device memory, in bytes.
+        expected_bytes: device memory traffic of input, output and scratch, in bytes.
+        finish: how parts of an output meet: ``"direct"`` (there is one part), ``"partials"`` (stored, combined by a
+            second pass) or ``"atomic"``.
+        launches: kernels launched.
+    """
+
+    op: str
+    mode: str
+    device: str
+    family: str
+    outputs: int
+    n: int
+    vector: bool
+    grid: int
+    block: int
+    split: int
+    shared_bytes: int
+    scratch_bytes: int
+    expected_bytes: int
+    finish: str
+    launches: int
+
+    def __str__(self) -> str:
+        finish = {"direct": "written directly", "partials": "partials, second pass", "atomic": "atomic adds"}
+        launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
+        rows = [
+            ("reduction", f"{self.op}, {self.mode}, on {self.device}"),
+            ("elements", f"{self.n:,} into each of {self.outputs:,}"),
+            ("family", f"{self.family} ({'16-byte' if self.vector else 'scalar'} loads)"),
+            ("grid", f"{self.grid:,} x {self.block} threads, {launches}"),
+            ("split", f"{self.split:,} per output, {finish.get(self.finish, self.finish)}"),
+            ("shared bytes", f"{self.shared_bytes:,} per CTA"),
+            ("scratch bytes", f"{self.scratch_bytes:,}"),
+            ("expected bytes", f"{self.expected_bytes:,}"),
+        ]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def explain(
+    x: Tensor,
+    dim: int | Sequence[int] | None = None,
+    *,
+    op: str = "sum",
+    dtype: torch.dtype | None = None,
+    mode: str = "deterministic",
+    device: str | None = None,
+) -> Plan:
+    """The plan that a reduction of ``x`` would follow. Runs no kernel and reads no element.
+
+    Args:
+        x: the tensor to reduce. A meta tensor of any size will do, where ``device`` is given.
+        dim: the dim or dims to reduce; None or an empty list for all of them.
+        op: ``"sum"``, ``"mean"``, ``"prod"``, ``"amax"`` or ``"amin"``.
+        dtype: the output type, as in the operator.
+        mode: ``"atomic"`` or ``"deterministic"``.
+        device: ``"cpu"`` or ``"cuda"``; by default the device of ``x``. ``"cuda"`` without a GPU plans for a typical
+            one of 132 SMs.
+
+    Raises:
+        ValueError: the operator or the mode is unknown.
+        IndexError, RuntimeError, NotImplementedError: as the operator raises them.
+
+    Example:
+        >>> print(torch_reduce.explain(torch.empty(65536, 1000, device="meta"), 1, device="cuda"))
+    """
+    text = torch.ops.reduce._explain(x, dim, op=op, dtype=dtype, mode=mode, device=device or "")
+    described = {"op": op, "mode": mode, **json.loads(text)}
+    return Plan(**{field.name: described[field.name] for field in fields(Plan)})

@@ -1,0 +1,220 @@
+"""What it takes to test these reductions: fills by formula, references and error bounds, comparison of bits, and
+context managers that force a plan, a CPU instruction set or a number of threads. The model of the canonical order
+(:mod:`torch_reduce.model`) is exported here too.
+"""
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from . import explain
+from .model import Dims, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
+
+__all__ = [
+    "DTYPES",
+    "FLOATING",
+    "INTEGERS",
+    "assert_same_bits",
+    "assert_within",
+    "bits",
+    "canonical",
+    "constrained_plan",
+    "cpu_capability",
+    "error_bound",
+    "fill",
+    "legal_plans",
+    "model",
+    "num_threads",
+    "order_fill",
+    "output_dtype",
+    "reference",
+    "result_shape",
+    "round_once",
+    "rows",
+    "splitmix",
+    "unit_fill",
+]
+
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
+FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+DTYPES = (torch.bool, *INTEGERS, *FLOATING)
+
+_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+# ---- fills --------------------------------------------------------------------------------------------
+
+
+def splitmix(n: int, start: int = 0) -> np.ndarray:
+    """The upper halves (uint32) of SplitMix64 outputs start+1 .. start+n, as tests/data/vectors.json defines them."""
+    z = np.arange(start + 1, start + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ (z >> np.uint64(31))) >> np.uint64(32)).astype(np.uint32)
+
+
+def order_fill(n: int, start: int = 0) -> np.ndarray:
+    """float32 values of both signs and of magnitudes 2^-8 to 2^8, for sums."""
+    h = splitmix(n, start)
+    magnitude = np.ldexp(1 + (h & 0x7FFF) / 32768, ((h >> 15) & 15).astype(np.int32) - 8)
+    return np.where(h >> 31, -magnitude, magnitude).astype(np.float32)
+
+
+def unit_fill(n: int, start: int = 0) -> np.ndarray:
+    """float32 values of both signs in [0.5, 2), for products: odd elements are reciprocals of such values."""
+    h = splitmix(n, start)
+    u = (1 + (h & 0x7FFF) / 32768).astype(np.float32)
+    u = np.where(h >> 31, -u, u)
+    return np.where(np.arange(n) % 2 == 0, u, np.float32(1) / u).astype(np.float32)
+
+
+def fill(shape: Sequence[int], dtype: torch.dtype, *, op: str = "sum", device: str = "cpu", start: int = 0) -> Tensor:
+    """A contiguous tensor of test values: :func:`unit_fill` for products, else :func:`order_fill`, rounded to
+    ``dtype``; all bits of the type for integers; bool half and half."""
+    n = math.prod(shape)
+    if dtype == torch.bool or dtype in INTEGERS:
+        wide = splitmix(n, start).astype(np.int64) * np.int64(0x100000001)
+        flat = torch.from_numpy(wide if dtype != torch.bool else (wide >> 8) & 1).to(dtype)
+    else:
+        values = unit_fill(n, start) if op == "prod" else order_fill(n, start)
+        wide = values * (1 + 2.0**-40) if dtype == torch.float64 else values
+        flat = torch.from_numpy(wide).to(dtype)
+    return flat.reshape(tuple(shape)).to(device)
+
+
+# ---- references and bounds ----------------------------------------------------------------------------
+
+
+def reference(x: Tensor, dim: Dims = None, *, op: str = "sum") -> Tensor:
+    """The sum or product of finite elements, rounded once to float64, or their mean, rounded twice; shape as without
+    keepdim. Sums by math.fsum; products by exact integers, for some thousands of elements."""
+    results = []
+    for row in rows(x, dim).double().tolist():
+        if op == "prod":
+            numerators, denominators = zip(*(v.as_integer_ratio() for v in row), strict=True) if row else ((), ())
+            results.append(float(Fraction(math.prod(numerators), math.prod(denominators))))
+        else:
+            results.append(math.fsum(row) / (len(row) if op == "mean" else 1))
+    return torch.tensor(results, dtype=torch.float64).reshape(result_shape(x.shape, dim))
+
+
+def error_bound(
+    x: Tensor, dim: Dims = None, *, op: str = "sum", dtype: torch.dtype | None = None, atomic_parts: int = 0
+) -> Tensor:
+    """How far from :func:`reference` a result may lie, in float64, for floating ``x``.
+
+    With eps = finfo.eps (twice the unit roundoff, which covers the terms of second order and the reference's own): a
+    sum of depth d is off by at most d * eps * sum|x|, where d is 3 for the steps of a leaf, the height of the trees,
+    and one for each of the ``atomic_parts`` that are added in any order, each of which may flush a subnormal sum too.
+    A product of n factors has n - 1 relative errors (without underflow). Dividing by n and rounding to the output
+    type add one each.
+    """
+    dtype = output_dtype(op, x.dtype, dtype)
+    compute = torch.finfo(compute_dtype(op, x.dtype, dtype))
+    elements = rows(x, dim).double()
+    n, true = max(1, elements.shape[1]), reference(x, dim, op=op).flatten()
+    if op == "prod":
+        bound = n * compute.eps * true.abs()
+    else:
+        depth = 3 + math.ceil(math.log2(256 * max(1, -(-n // 1024)))) + atomic_parts
+        bound = depth * compute.eps * elements.abs().sum(1) + atomic_parts * compute.tiny
+    if op == "mean":
+        bound = bound / n + compute.eps * true.abs() + compute.smallest_normal * compute.eps
+    out = torch.finfo(dtype)
+    bound = bound + out.eps * (true.abs() + bound) + out.smallest_normal * out.eps
+    return bound.reshape(result_shape(x.shape, dim))
+
+
+# ---- comparison ---------------------------------------------------------------------------------------
+
+
+def bits(x: Tensor) -> Tensor:
+    """The bits of ``x`` as integers on the CPU, every NaN made the same one."""
+    x = x.detach().cpu()
+    if x.dtype.is_floating_point:
+        x = torch.where(x.isnan(), torch.full_like(x, math.nan), x)
+    return x.contiguous().view(_BITS[x.element_size()])
+
+
+def assert_same_bits(actual: Tensor, expected: Tensor, what: str = "") -> None:
+    """Fails unless both have the same shape, dtype and bits (NaN payloads aside)."""
+    assert actual.dtype == expected.dtype, f"{what}: dtype {actual.dtype}, expected {expected.dtype}"
+    assert actual.shape == expected.shape, f"{what}: shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
+    differ = bits(actual) != bits(expected)
+    if differ.any():
+        where = tuple(differ.nonzero()[0].tolist())
+        got, want = (t.detach().cpu()[where].item() for t in (actual, expected))
+        raise AssertionError(
+            f"{what}: {int(differ.sum())} of {differ.numel()} differ; at {where} {got!r}, not {want!r}"
+        )
+
+
+def assert_within(actual: Tensor, expected: Tensor, bound: Tensor, what: str = "") -> None:
+    """Fails unless |actual - expected| <= bound everywhere."""
+    error = (actual.detach().cpu().double() - expected).abs()
+    assert bool((error <= bound).all()), f"{what}: error {float(error.max())}, bound {float(bound.min())}"
+
+
+# ---- forced choices -----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def constrained_plan(family: str = "", *, vector: bool | None = None, split: int = 0) -> Iterator[None]:
+    """Restricts every plan of the process to a kernel family ("rows", "short_rows", "columns"), to 16-byte or scalar
+    loads, to a split (a power of two). An operator whose shape does not allow that raises RuntimeError."""
+    torch.ops.reduce._constrain(family, -1 if vector is None else int(vector), split)
+    try:
+        yield
+    finally:
+        torch.ops.reduce._constrain()
+
+
+def legal_plans(x: Tensor, dim: Dims = None, **keywords) -> Iterator[str]:
+    """Goes through the combinations of family, loads and split (free, and powers of two to 512) that are legal for
+    a reduction of ``x``. Each is in force, for :func:`explain` and the operators, while its description is yielded.
+
+    Args:
+        x, dim, keywords: as :func:`torch_reduce.explain` takes them.
+    """
+    legal = 0
+    for family in ("rows", "short_rows", "columns"):
+        for vector in (False, True):
+            for split in (0, *(2**k for k in range(10))):
+                with constrained_plan(family, vector=vector, split=split):
+                    try:
+                        explain(x, dim, **keywords)
+                    except RuntimeError:
+                        continue
+                    legal += 1
+                    yield f"{family}, {'16-byte' if vector else 'scalar'} loads, split {split or 'free'}"
+    if legal == 0:
+        raise RuntimeError("no plan is legal for this tensor")
+
+
+@contextlib.contextmanager
+def cpu_capability(name: str) -> Iterator[None]:
+    """Runs CPU kernels with one instruction set: "baseline", "avx2", "avx512" or "auto".
+
+    Raises ValueError where the name is unknown or the machine lacks it."""
+    before = torch.ops.reduce._cpu_capability()
+    torch.ops.reduce._cpu_capability(name)
+    try:
+        yield
+    finally:
+        torch.ops.reduce._cpu_capability(before)
+
+
+@contextlib.contextmanager
+def num_threads(count: int) -> Iterator[None]:
+    """Runs CPU kernels with ``count`` threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

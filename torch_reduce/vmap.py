@@ -1,0 +1,29 @@
+"""Batching rules for ``torch.vmap``: a batch is one more kept dim, so the bits of each result stay what they are.
+
+Here and not in the native library: vmap exists in Python alone, and torch's C++ headers for it are not installed whole.
+"""
+
+import torch
+
+
+def _batching_rule(op):
+    def rule(info, in_dims, self, dim=None, keepdim=False, **options):
+        (batch_dim, *_) = in_dims
+        self = self.movedim(batch_dim, 0)
+        rank = self.dim() - 1
+        if rank == 0:  # an empty list would mean every dim, the batch included
+            self, dims, keepdim = self.unsqueeze(1), [1], False
+        else:
+            chosen = range(rank) if dim is None or len(dim) == 0 else dim
+            # An index out of range stays out of range, for the operator to refuse.
+            dims = [d + 1 if d >= 0 else d if d >= -rank else d - 1 for d in chosen]
+        return op(self, dims, keepdim, **options), 0
+
+    return rule
+
+
+def register() -> None:
+    """Registers the rules of every operator; once, after the native library is loaded."""
+    for name in ("sum", "mean", "prod", "amax", "amin"):
+        packet = getattr(torch.ops.reduce, name)
+        torch.library.register_vmap(packet.default, _batching_rule(packet))
