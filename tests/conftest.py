@@ -1,0 +1,61 @@
+"""Devices, profiles and fixtures of the tests. A test with an argument ``device`` runs on every device; where there is
+no GPU, its runs there are skipped, with the reason."""
+
+import os
+
+import hypothesis
+import pytest
+import torch
+
+import torch_reduce
+
+
+def why_no_cuda() -> str | None:
+    """Why the tests that need a GPU are skipped here, or None."""
+    if not torch_reduce.build_info()["cuda"]:
+        return "needs a GPU: the library was built without CUDA"
+    if not torch.cuda.is_available():
+        return "needs a GPU: torch sees none"
+    return None
+
+
+needs_cuda = pytest.mark.skipif(why_no_cuda() is not None, reason=str(why_no_cuda()))
+DEVICES = ["cpu", pytest.param("cuda", marks=needs_cuda)]
+
+# The same examples on every run; HYPOTHESIS_PROFILE=long looks further.
+common = {"deadline": None, "derandomize": True, "database": None}
+hypothesis.settings.register_profile("default", max_examples=60, **common)
+hypothesis.settings.register_profile("long", max_examples=1000, **(common | {"derandomize": False}))
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "device" in metafunc.fixturenames:
+        metafunc.parametrize("device", DEVICES)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips tests marked ``cuda``, those of test_cuda.py, where there is no GPU."""
+    for item in items:
+        if item.get_closest_marker("cuda"):
+            item.add_marker(needs_cuda)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "cuda: needs a GPU")
+
+
+def pytest_report_header() -> str:
+    build = torch_reduce.build_info()
+    gpu = torch.cuda.get_device_name() if why_no_cuda() is None else why_no_cuda()
+    return (
+        f"torch {torch.__version__}, library for {build['torch']}, CPU {torch.ops.reduce._cpu_capability()}, GPU: {gpu}"
+    )
+
+
+@pytest.fixture
+def deterministic_algorithms():
+    """torch.use_deterministic_algorithms(True) for one test."""
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)

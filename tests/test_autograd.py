@@ -1,0 +1,171 @@
+"""Derivatives: first and second order against finite differences, ties and zeros as torch has them, torch.func."""
+
+import pytest
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+
+import torch_reduce
+from torch_reduce.testing import assert_same_bits, fill
+
+OPS = ["sum", "mean", "prod", "amax", "amin"]
+every_op = pytest.mark.parametrize("op", OPS)
+DIMS = [(None, False), (0, False), (-1, True), ([0, 2], False), ([1, 2], True), ([], False)]
+every_dim = pytest.mark.parametrize("dim, keepdim", DIMS, ids=str)
+
+
+def distinct(*shape, device="cpu"):
+    """fp64 values from 0.5 to 1.5, all different by more than the step of finite differences."""
+    n = torch.Size(shape).numel()
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(0))
+    return (0.5 + order.double() / n).reshape(shape).to(device).requires_grad_()
+
+
+@every_op
+@every_dim
+def test_gradcheck(op, dim, keepdim, device):
+    x = distinct(2, 3, 4, device=device)
+    assert gradcheck(lambda x: getattr(torch_reduce, op)(x, dim, keepdim), (x,), check_batched_grad=True)
+
+
+@every_op
+@every_dim
+def test_gradgradcheck(op, dim, keepdim, device):
+    x = distinct(2, 3, 2, device=device)
+    assert gradgradcheck(lambda x: getattr(torch_reduce, op)(x, dim, keepdim), (x,), check_batched_grad=True)
+
+
+@every_op
+def test_strided_and_0d(op, device):
+    run = getattr(torch_reduce, op)
+    x = distinct(3, 4, 2, device=device).detach()
+    assert gradcheck(lambda x: run(x.transpose(0, 2)[:, ::2], [0, 2]), (x.requires_grad_(),))
+    assert gradgradcheck(lambda x: run(x.transpose(0, 2)[:, ::2], [0, 2]), (x,))
+    zero_d = torch.tensor(1.25, dtype=torch.float64, device=device, requires_grad=True)
+    assert gradcheck(run, (zero_d,)) and gradcheck(lambda x: run(x, 0, True), (zero_d,))
+
+
+@pytest.mark.parametrize("zeros", [(), (1,), (0, 3), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize("dim", [None, 1, [0, 1]], ids=str)
+def test_prod_with_zeros(zeros, dim, device):
+    """With one zero only its own gradient survives, with two none; no division by x anywhere."""
+    x = distinct(2, 4, device=device).detach()
+    x[0, list(zeros)] = 0.0
+    x.requires_grad_()
+    assert gradcheck(lambda x: torch_reduce.prod(x, dim), (x,))
+    assert gradgradcheck(lambda x: torch_reduce.prod(x, dim), (x,))
+    (grad,) = torch.autograd.grad(torch_reduce.prod(x).sum(), x)
+    (expected,) = torch.autograd.grad(torch.prod(x), x)
+    torch.testing.assert_close(grad, expected)
+
+
+def test_prod_hessian_at_two_zeros(device):
+    """Where two elements are zero, the second derivative for the pair is the product of the others."""
+    x = torch.tensor([2.0, 0.0, 3.0, 0.0], dtype=torch.float64, device=device)
+    hessian = torch.autograd.functional.hessian(torch_reduce.prod, x)
+    expected = torch.zeros(4, 4, dtype=torch.float64, device=device)
+    expected[1, 3] = expected[3, 1] = 6.0
+    assert torch.equal(hessian, expected)
+    assert torch.equal(torch.func.hessian(torch_reduce.prod)(x), expected)
+
+
+@pytest.mark.parametrize("op", ["amax", "amin"])
+@every_dim
+def test_ties_share_as_in_torch(op, dim, keepdim, device):
+    x = (fill((3, 4, 5), torch.int8).abs() % 3).double().to(device).requires_grad_()
+    results = [run(x, dim, keepdim) for run in (getattr(torch_reduce, op), getattr(torch, op))]
+    weights = torch.arange(1.0, 1 + results[0].numel(), device=device, dtype=x.dtype).reshape(results[0].shape)
+    grad, expected = (torch.autograd.grad(r, x, weights)[0] for r in results)
+    # One multiplication and one division, each off by half an eps.
+    torch.testing.assert_close(grad, expected, rtol=2 * torch.finfo(x.dtype).eps, atol=0)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "amax", "amin"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+def test_gradients_of_every_type_are_those_of_torch(op, dtype, device):
+    x = fill((6, 50), dtype).to(device).requires_grad_()
+    for dim in (0, 1, None):
+        grads = []
+        for run in (getattr(torch_reduce, op), getattr(torch, op)):
+            grads.append(torch.autograd.grad(run(x, dim).float().square().sum() * 2.0**-6, x)[0])
+            assert grads[-1].dtype == dtype and grads[-1].shape == x.shape
+        torch.testing.assert_close(*grads)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "prod"])
+def test_gradient_through_dtype(op, device):
+    """The gradient returns in the type of the input, whatever the output type."""
+    x = fill((4, 5), torch.float32, op="prod").to(device).requires_grad_()
+    y = getattr(torch_reduce, op)(x, 1, dtype=torch.float64)
+    assert y.dtype == torch.float64
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    (expected,) = torch.autograd.grad(getattr(torch, op)(x, 1, dtype=torch.float64).sum(), x)
+    assert grad.dtype == torch.float32
+    torch.testing.assert_close(grad, expected)
+    whole = torch_reduce.sum(x, dtype=torch.int64)
+    assert not whole.requires_grad
+
+
+@every_op
+def test_gradients_repeat(op, device, deterministic_algorithms):
+    x = fill((300, 70), torch.float32, op=op).to(device).requires_grad_()
+    for dim in (0, 1):
+        grads = [torch.autograd.grad(getattr(torch_reduce, op)(x, dim).sum(), x)[0] for _ in range(3)]
+        assert_same_bits(grads[1], grads[0])
+        assert_same_bits(grads[2], grads[0])
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "prod"])
+def test_atomic_has_the_same_gradient(op, device):
+    x = distinct(3, 4, device=device)
+    results = [getattr(torch_reduce, op)(x, 1, mode=mode) for mode in ("atomic", "deterministic")]
+    assert_same_bits(*(torch.autograd.grad(result.sum(), x)[0] for result in results))
+
+
+@every_op
+def test_torch_func(op, device):
+    run = getattr(torch_reduce, op)
+    theirs = getattr(torch, op)
+    x = distinct(4, 3, device=device).detach()
+    close = torch.testing.assert_close
+    close(torch.func.grad(run)(x), torch.func.grad(theirs)(x))
+    close(torch.func.jacrev(lambda x: run(x, 1))(x), torch.func.jacrev(lambda x: theirs(x, 1))(x))
+    close(torch.func.hessian(run)(x), torch.func.hessian(theirs)(x))
+    close(torch.func.vmap(torch.func.grad(run))(x), torch.func.vmap(torch.func.grad(theirs))(x))
+    close(torch.func.grad(lambda x: torch.func.vmap(run)(x).sum())(x), torch.func.grad(lambda x: theirs(x, 1).sum())(x))
+
+
+@every_op
+def test_vmap(op, device):
+    """Over any dim, nested, and with the bits of a loop."""
+    run = getattr(torch_reduce, op)
+    x = fill((3, 4, 5, 6), torch.float32, op=op).to(device)
+    for in_dim in (0, 1, 3, -1):
+        for dim, keepdim in ((None, False), (0, True), ([-1, 0], False), ([], False)):
+            actual = torch.func.vmap(lambda y: run(y, dim, keepdim), in_dims=in_dim)(x)  # noqa: B023
+            expected = torch.stack([run(y, dim, keepdim) for y in x.unbind(in_dim)])
+            assert_same_bits(actual, expected, f"{in_dim} {dim}")
+    nested = torch.func.vmap(torch.func.vmap(lambda y: run(y, 0), in_dims=1), in_dims=2)(x)
+    assert_same_bits(nested, torch.stack([torch.stack([run(z, 0) for z in y.unbind(1)]) for y in x.unbind(2)]))
+
+
+@every_op
+def test_forward_mode(op, device):
+    x = distinct(3, 4, device=device)
+    assert gradcheck(lambda x: getattr(torch_reduce, op)(x, 1), (x,), check_forward_ad=True)
+
+
+@every_op
+def test_no_graph_without_need(op, device):
+    x = torch.ones(3, device=device)
+    assert getattr(torch_reduce, op)(x).grad_fn is None
+    with torch.no_grad():
+        assert getattr(torch_reduce, op)(x.requires_grad_()).grad_fn is None
+    with torch.inference_mode():
+        assert getattr(torch_reduce, op)(torch.ones(3, device=device)).is_inference()
+
+
+def test_empty_gradients(device):
+    for op in ("sum", "mean", "prod"):
+        x = torch.empty(0, 3, device=device, requires_grad=True)
+        (grad,) = torch.autograd.grad(getattr(torch_reduce, op)(x, 0).sum(), x)
+        assert grad.shape == (0, 3)

@@ -1,0 +1,196 @@
+"""The build: what the library needs and shows, how a wrong one is refused, and what CMake decides."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import torch_reduce
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path(torch_reduce.__path__[0])
+LIBRARY = PACKAGE / "lib" / "libtorch_reduce.so"
+CMAKE = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+
+
+def output_of(*command: object) -> str:
+    return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout
+
+
+# ---- the library -------------------------------------------------------------------------------------------------
+
+
+def dynamic(tag: str) -> set[str]:
+    """The values of a tag in the library's dynamic section."""
+    return set(re.findall(rf"\({tag}\).*\[(.*)\]", output_of("readelf", "-d", LIBRARY)))
+
+
+def test_needs_torch_and_the_system_alone():
+    """No libpython, so that C++ programs can link it; no libcudart, which lies where only torch finds it."""
+    of_torch = {"libc10.so", "libtorch_cpu.so"} | ({"libc10_cuda.so"} if torch_reduce.build_info()["cuda"] else set())
+    system = r"lib(stdc\+\+|gcc_s|m|c|dl|rt|pthread)\.so\.\d|ld-linux.*"
+    needed = dynamic("NEEDED")
+    assert of_torch <= needed
+    assert {name for name in needed - of_torch if not re.fullmatch(system, name)} == set()
+
+
+def test_knows_no_place():
+    assert dynamic("RPATH") | dynamic("RUNPATH") == set()
+    assert str(ROOT).encode() not in LIBRARY.read_bytes()
+
+
+def test_shows_one_symbol_of_its_own():
+    symbols = output_of("nm", "-DC", "--defined-only", LIBRARY).splitlines()
+    assert [line.split(" ", 2)[2] for line in symbols if "torch_reduce::" in line] == ["torch_reduce::registered()"]
+    assert not [line for line in symbols if re.search(r" cuda[A-Z]", line)], "the static runtime shows through"
+
+
+def test_size():
+    assert LIBRARY.stat().st_size < 40 * 2**20
+
+
+def test_code_for_newer_processors_stays_in_its_namespace():
+    """An inline function that such an object keeps a copy of could become the one that the linker takes for all."""
+    objects = sorted((ROOT / "build" / f"torch-{torch.__version__}" / "CMakeFiles").glob("cpu_avx*.dir/**/*.o"))
+    if not objects:
+        pytest.skip("the library was not built here, or not for x86-64")
+    for path in objects:
+        capability = re.search(r"cpu_(\w+)\.dir", str(path))[1]
+        symbols = [line.split(" ", 2) for line in output_of("nm", "-C", "--defined-only", path).splitlines()]
+        shared = [name for _, kind, name in symbols if kind == "W" and f"torch_reduce::cpu::{capability}::" not in name]
+        assert shared == [], path
+
+
+# ---- what it was built for ---------------------------------------------------------------------------------------
+
+
+def test_says_what_it_was_built_for():
+    file, library = json.loads((PACKAGE / "lib" / "build.json").read_text()), torch_reduce.build_info()
+    assert file["torch"] == library["torch"] == torch.__version__
+    assert bool(file["cuda"]) is library["cuda"]
+    if library["cuda"]:
+        assert file["cuda"] == library["cuda_version"]
+        assert re.fullmatch(r"(\d+[af]?-(real|virtual),?)+", ",".join(file["architectures"]))
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package, without the library."""
+    copy = tmp_path / "torch_reduce"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("lib", "include", "cmake", "__pycache__"))
+    (copy / "lib").mkdir()
+    return copy
+
+
+def words_of_import(package: Path) -> str:
+    """The last line that a new process says when it imports the package; empty if that works."""
+    command = [sys.executable, "-c", "import torch_reduce"]
+    done = subprocess.run(command, cwd=package.parent, capture_output=True, text=True)
+    return done.stderr.strip().splitlines()[-1] if done.returncode else ""
+
+
+def test_loads_from_another_place(package: Path):
+    shutil.copytree(PACKAGE / "lib", package / "lib", dirs_exist_ok=True)
+    assert words_of_import(package) == ""
+
+
+def test_missing_library_is_named(package: Path):
+    assert re.match(r"ImportError: the native library of torch_reduce is missing from \S+:", words_of_import(package))
+
+
+def test_library_for_another_torch_is_refused_before_loading(package: Path):
+    (package / "lib" / LIBRARY.name).write_bytes(b"would fail if it were loaded")
+    build = {"torch": "2.10.0+cu130", "cuda": "13.0", "architectures": ["90-real"]}
+    (package / "lib" / "build.json").write_text(json.dumps(build))
+    words = words_of_import(package)
+    assert words.startswith("ImportError: ")
+    assert f"was built for torch 2.10.0+cu130, but this is torch {torch.__version__}" in words
+
+
+# ---- what CMake decides ------------------------------------------------------------------------------------------
+
+
+def configure(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    command = [CMAKE, "-S", ROOT, "-B", folder, f"-DTORCH_REDUCE_TORCH_DIR={Path(torch.__file__).parent}", *arguments]
+    return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
+
+
+def test_cuda_can_be_left_out(tmp_path: Path):
+    done = configure(tmp_path, TORCH_REDUCE_CUDA="0")
+    assert done.returncode == 0, done.stderr
+    line = f"torch_reduce: CPU only, for torch {torch.__version__} (CUDA not built: TORCH_REDUCE_CUDA=0)"
+    assert line in done.stdout
+    assert json.loads((tmp_path / "build.json").read_text()) == {
+        "torch": torch.__version__,
+        "cuda": None,
+        "architectures": [],
+    }
+
+
+def test_cuda_can_be_demanded(tmp_path: Path):
+    done = configure(tmp_path, "-DTORCH_REDUCE_SANITIZE=ON", TORCH_REDUCE_CUDA="1")
+    assert done.returncode != 0
+    words = " ".join(done.stderr.split())
+    assert "TORCH_REDUCE_CUDA=1, but CUDA cannot be built: a sanitizer build has the CPU part alone" in words
+
+
+def architectures(folder: Path, known: str, **environment: str) -> str:
+    """What cmake/Architectures.cmake chooses on a machine without a GPU, for an nvcc that knows some architectures."""
+    nvcc = folder / "nvcc"
+    nvcc.write_text("#!/bin/sh\nprintf 'compute_%s\\n' " + known)
+    nvcc.chmod(0o755)
+    script = folder / "ask.cmake"
+    script.write_text(
+        f"include({ROOT}/cmake/Architectures.cmake)\n"
+        "set(TORCH_REDUCE_NVIDIA_SMI false)\n"  # the command: it prints nothing
+        f'torch_reduce_architectures(answer "{nvcc}")\nmessage("${{answer}}")\n'
+    )
+    names = ("TORCH_CUDA_ARCH_LIST", "TORCH_REDUCE_RELEASE")
+    inherited = {name: value for name, value in os.environ.items() if name not in names}
+    command = [CMAKE, "-P", str(script)]
+    return subprocess.run(command, env=inherited | environment, capture_output=True, text=True).stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("environment", "chosen"),
+    [
+        ({}, "90-real"),
+        ({"TORCH_CUDA_ARCH_LIST": "8.0"}, "80-real"),
+        ({"TORCH_CUDA_ARCH_LIST": "8.6 9.0a+PTX"}, "86-real;90a-real;90a-virtual"),
+        ({"TORCH_CUDA_ARCH_LIST": "8.0;12.0", "TORCH_REDUCE_RELEASE": "1"}, "80-real;120-real"),
+        ({"TORCH_REDUCE_RELEASE": "1"}, "80-real;86-real;89-real;90-real;100-real;120-real;120-virtual"),
+    ],
+)
+def test_architectures(environment: dict, chosen: str, tmp_path: Path):
+    assert architectures(tmp_path, "75 80 86 87 89 90 100 103 120 121", **environment) == chosen
+
+
+def test_release_leaves_out_what_nvcc_does_not_know(tmp_path: Path):
+    chosen = architectures(tmp_path, "50 75 80 86 87 89 90", TORCH_REDUCE_RELEASE="1")
+    assert chosen == "80-real;86-real;89-real;90-real;90-virtual"
+
+
+def test_unknown_architecture_is_named(tmp_path: Path):
+    words = " ".join(architectures(tmp_path, "90", TORCH_CUDA_ARCH_LIST="Hopper").split())
+    assert 'TORCH_CUDA_ARCH_LIST holds "Hopper"; accepted are values such as 9.0, 9.0a and 9.0+PTX.' in words
+
+
+# ---- the environment ---------------------------------------------------------------------------------------------
+
+
+def test_environment_is_found_once(tmp_path: Path):
+    """In a tree of its own: the active environment has everything, so it is named once, and nothing is installed."""
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "environment.py", tmp_path / "tools")
+    command = [sys.executable, str(tmp_path / "tools" / "environment.py"), "-c", "import sys; print(sys.executable)"]
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2))
+    assert first.stdout.strip() == second.stdout.strip() == sys.executable
+    assert first.stderr.strip() == f"environment: torch {torch.__version__} of {sys.executable}"
+    assert second.stderr == ""
+    assert not (tmp_path / ".venv").exists()

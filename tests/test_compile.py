@@ -1,0 +1,195 @@
+"""torch.compile, torch.export, fake tensors with symbolic shapes, opcheck, autocast."""
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+import torch_reduce
+from torch_reduce.testing import DTYPES, assert_same_bits, fill, output_dtype, result_shape
+
+OPS = ["sum", "mean", "prod", "amax", "amin"]
+every_op = pytest.mark.parametrize("op", OPS)
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    torch._dynamo.reset()
+
+
+def run_of(op):
+    return getattr(torch_reduce, op)
+
+
+@every_op
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compile_without_graph_breaks(op, dynamic, backend, device):
+    if backend == "inductor" and not dynamic and op != "sum":
+        pytest.skip("inductor is slow to start; with dynamic shapes it runs every operator")
+    compiled = torch.compile(
+        lambda x: run_of(op)(x * 2, -1, True) + 1, fullgraph=True, dynamic=dynamic, backend=backend
+    )
+    for shape in ((4, 300), (5, 1025)) if dynamic else ((4, 300),):
+        x = fill(shape, torch.float32, op=op).to(device)
+        assert_same_bits(compiled(x), run_of(op)(x * 2, -1, True) + 1, str(shape))
+
+
+@every_op
+def test_compile_backward(op, device):
+    compiled = torch.compile(lambda x: run_of(op)(x, 1), fullgraph=True, backend="aot_eager")
+    x = fill((3, 40), torch.float32, op=op).to(device).requires_grad_()
+    actual = torch.autograd.grad(compiled(x).sum(), x)[0]
+    torch.testing.assert_close(actual, torch.autograd.grad(run_of(op)(x, 1).sum(), x)[0])
+
+
+def test_compile_every_argument(device):
+    """Modes, types and dims are traced, not only defaults."""
+
+    def f(x):
+        a = torch_reduce.mean(x, [0, 1], True, dtype=torch.float64, mode="atomic")
+        return a, torch_reduce.prod(x, dtype=torch.int64), torch_reduce.amax(x, []), torch.ops.reduce.sum(x, [0])
+
+    x = (fill((3, 40), torch.float32).abs() + 1).to(device)
+    compiled = torch.compile(f, fullgraph=True, backend="aot_eager")
+    for actual, expected in zip(compiled(x), f(x), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=40 * 2.0**-52, atol=0)
+
+
+@every_op
+def test_compile_with_out(op, device):
+    """out= is written in a compiled program too, and is what is returned."""
+
+    def f(x):
+        out = torch.empty(3, device=x.device)
+        result = run_of(op)(x, 1, out=out)
+        return out * 2, result
+
+    x = fill((3, 40), torch.float32, op=op).to(device)
+    for actual, expected in zip(torch.compile(f, fullgraph=True, backend="aot_eager")(x), f(x), strict=True):
+        assert_same_bits(actual, expected)
+
+
+def test_compiled_once_for_many_sizes(device):
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(lambda x: torch_reduce.sum(x, 0), fullgraph=True, dynamic=True, backend=counter)
+    for rows in (7, 50, 1025, 3000):
+        x = fill((rows, 33), torch.float32).to(device)
+        assert_same_bits(compiled(x), torch_reduce.sum(x, 0))
+    assert counter.frame_count == 1
+
+
+class Reductions(torch.nn.Module):
+    def forward(self, x):
+        return [run_of(op)(x, -1) for op in OPS] + [torch_reduce.sum(x, mode="atomic", dtype=torch.float64)]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_export(strict, device):
+    x = fill((6, 50), torch.float32, op="prod").to(device)
+    shapes = {"x": {0: torch.export.Dim("rows", min=2, max=1000)}}
+    program = torch.export.export(Reductions(), (x,), dynamic_shapes=shapes, strict=strict)
+    called = [str(node.target) for node in program.graph.nodes if "reduce" in str(node.target)]
+    assert called == [f"reduce.{op}.default" for op in OPS] + ["reduce.sum.default"]
+    y = fill((9, 50), torch.float32, op="prod").to(device)
+    for actual, expected in zip(program.module()(y), Reductions()(y), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=0 if device == "cpu" else 1e-12, atol=0)
+
+
+def opcheck_samples(op, device):
+    for x, dim, keepdim in (
+        (fill((3, 40), torch.float32, op=op), [1], False),
+        (fill((40, 3, 5), torch.float64, op=op).transpose(0, 2), [0, -1], True),
+        (fill((), torch.float32, op=op), None, False),
+        # Not the mean of nothing, which is NaN: opcheck holds it different from itself.
+        (fill((0 if op in ("sum", "prod") else 1, 4), torch.float32, op=op), [0], False),
+        (fill((4, 6), torch.bfloat16, op=op), [], True),
+    ):
+        for needs_grad in (False, True):
+            yield x.to(device).detach().requires_grad_(needs_grad), dim, keepdim
+
+
+@every_op
+def test_opcheck(op, device):
+    overload = getattr(torch.ops.reduce, op)
+    for x, dim, keepdim in opcheck_samples(op, device):
+        torch.library.opcheck(overload.default, (x, dim, keepdim))
+        if op in ("sum", "mean", "prod"):
+            torch.library.opcheck(
+                overload.default, (x, dim, keepdim), {"dtype": torch.float64, "mode": "deterministic"}
+            )
+        x = x.detach()
+        out = torch.empty(result_shape(x.shape, dim, keepdim), dtype=x.dtype, device=device)
+        # The schema and the fake kernel; out= is not differentiable.
+        utils = ("test_schema", "test_faketensor")
+        torch.library.opcheck(overload.out, (x, dim, keepdim), {"out": out}, test_utils=utils)
+
+
+@every_op
+def test_tags(op):
+    """The operators are pure functions of their arguments, so compilers may reorder and drop them."""
+    overload = getattr(torch.ops.reduce, op)
+    assert torch.Tag.pt2_compliant_tag in overload.default.tags
+    assert not overload.default._schema.is_mutable and overload.out._schema.is_mutable
+
+
+@every_op
+def test_meta_tensors(op):
+    for dtype in DTYPES:
+        if op == "mean" and not dtype.is_floating_point:
+            continue
+        for shape, dim, keepdim in (
+            ((3, 4, 5), [0, 2], False),
+            ((3, 4, 5), -2, True),
+            ((2**20, 2**15), 0, False),
+            ((), None, True),
+        ):
+            y = run_of(op)(torch.empty(shape, dtype=dtype, device="meta"), dim, keepdim)
+            dtype_out = dtype if op in ("amax", "amin") else output_dtype(op, dtype)
+            assert (y.device.type, y.dtype, tuple(y.shape)) == ("meta", dtype_out, result_shape(shape, dim, keepdim))
+            assert y.is_contiguous()
+
+
+@every_op
+def test_symbolic_shapes(op, device):
+    """The fake kernel keeps sizes symbolic: the kept size of the result is the input's own symbol, without a guard."""
+    from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
+
+    env = ShapeEnv()
+    mode = FakeTensorMode(shape_env=env)
+    x = mode.from_tensor(
+        torch.empty(6, 50, device=device),
+        symbolic_context=StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC] * 2),
+    )
+    with mode:
+        y = run_of(op)(x, 1, True)
+        z = run_of(op)(x)
+    assert isinstance(y.shape[0], torch.SymInt) and y.shape[0].node.expr == x.shape[0].node.expr
+    assert y.shape[1] == 1 and z.shape == () and y.device.type == device
+    assert not env.guards
+
+
+# What torch.autocast does to the operator of the same name, by device.
+@every_op
+@pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_follows_torch(op, low, device):
+    x = fill((4, 30), low, op=op).to(device)
+    with torch.autocast(device, dtype=low):
+        for y in (x, x.float(), x.double()):
+            # torch's prod takes one dim and is on the list of each device under both signatures.
+            ours, theirs = run_of(op)(y, 1), getattr(torch, op)(y, 1)
+            assert ours.dtype == theirs.dtype, f"{y.dtype} gives {ours.dtype}, torch {theirs.dtype}"
+        if op in ("sum", "mean", "prod"):
+            assert run_of(op)(x, 1, dtype=low).dtype == getattr(torch, op)(x, 1, dtype=low).dtype
+    assert run_of(op)(x, 1).dtype == low
+
+
+def test_functional_tensors_and_subclasses(device):
+    class Tagged(torch.Tensor):
+        pass
+
+    x = fill((4, 30), torch.float32).to(device)
+    result = torch_reduce.sum(x.as_subclass(Tagged), 1)
+    assert isinstance(result, Tagged)
+    assert_same_bits(result.as_subclass(torch.Tensor), torch_reduce.sum(x, 1))
+    functional = torch.func.functionalize(lambda x: torch_reduce.sum(x, 1, out=torch.empty(4, device=device)))
+    assert_same_bits(functional(x), torch_reduce.sum(x, 1))

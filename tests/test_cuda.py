@@ -1,0 +1,203 @@
+"""What only a GPU can show: its bits against the CPU's, atomics in every plan, graphs, streams, sizes beyond 2^31."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import cases, like
+
+import torch_reduce
+from torch_reduce.testing import (
+    DTYPES,
+    FLOATING,
+    assert_same_bits,
+    assert_within,
+    error_bound,
+    fill,
+    legal_plans,
+    reference,
+)
+
+pytestmark = pytest.mark.cuda
+SUMS = ["sum", "mean", "prod"]
+OPS = [*SUMS, "amax", "amin"]
+# Shapes that are legal for different plans: full, rows long and short, columns, middle dims, several dims.
+SHAPES = [
+    ((1_000_003,), None),
+    ((2**20,), None),
+    ((5, 2**16), 1),
+    ((700, 1000), 1),
+    ((300, 2048), 1),
+    ((4096, 64), 1),
+    ((9001, 8), 1),
+    ((5000, 31), 1),
+    ((4096, 64), 0),
+    ((3001, 77), 0),
+    ((20, 5000), 0),
+    ((100_000, 4), 0),
+    ((8, 64, 28, 28), (0, 2, 3)),
+    ((12, 300, 40), (0, 2)),
+    ((12, 300, 40), 1),
+]
+shapes = pytest.mark.parametrize("shape, dim", SHAPES, ids=str)
+
+
+@pytest.mark.parametrize("op", OPS)
+@given(data=st.data())
+def test_bits_equal_those_of_the_cpu(op, data):
+    x, dim, keepdim = data.draw(cases(op, FLOATING if op == "mean" else DTYPES))
+    if op in ("amax", "amin") and x.numel() == 0:
+        return
+    run = getattr(torch_reduce, op)
+    assert_same_bits(run(like(x, "cuda"), dim, keepdim), run(x, dim, keepdim))
+
+
+@shapes
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype_and_op(dtype, shape, dim):
+    for op in OPS:
+        x = fill(shape, dtype, op=op)
+        for out in FLOATING if op == "mean" else (None, torch.float64, torch.int32) if op in SUMS else (None,):
+            if dtype.is_floating_point and out == torch.int32:
+                x = x.clamp(-100, 100)
+            keywords = {"dtype": out} if op in SUMS else {}
+            run = getattr(torch_reduce, op)
+            assert_same_bits(run(x.cuda(), dim, **keywords), run(x, dim, **keywords), f"{op} to {out}")
+
+
+@shapes
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+def test_atomic_is_within_the_bound_in_every_plan(shape, dim, dtype):
+    x = fill(shape, dtype)
+    on_gpu = x.cuda()
+    true = {op: reference(x, dim, op=op) for op in ("sum", "mean")}
+    bounds = {}
+    for plan in legal_plans(on_gpu, dim, mode="atomic"):
+        parts = torch_reduce.explain(on_gpu, dim, mode="atomic").split
+        for op in true:
+            if (op, parts) not in bounds:
+                bounds[op, parts] = error_bound(x, dim, op=op, atomic_parts=parts)
+            actual = getattr(torch_reduce, op)(on_gpu, dim, mode="atomic")
+            assert_within(actual, true[op], bounds[op, parts], f"{op}: {plan}")
+
+
+def test_atomic_flushes_subnormals_and_deterministic_does_not():
+    """fp32 atomicAdd on global memory flushes subnormal numbers to zero: the documented limit of mode "atomic"."""
+    x = torch.full((2**20,), 2.0**-149, device="cuda")
+    assert torch_reduce.explain(x, mode="atomic").finish == "atomic"
+    assert torch_reduce.sum(x).item() == 2.0**-129
+    assert torch_reduce.sum(x, mode="atomic").item() == 0.0
+
+
+@pytest.mark.parametrize("op", SUMS)
+def test_atomic_sees_nan_and_infinity(op):
+    for value in (torch.nan, torch.inf, -torch.inf):
+        x = torch.ones(2**18, device="cuda")
+        x[12_345] = value
+        assert_same_bits(getattr(torch_reduce, op)(x, mode="atomic"), torch.tensor(value))
+
+
+def poisoned(shape, dtype=torch.float32):
+    return torch.full(shape, torch.nan, dtype=dtype, device="cuda")
+
+
+@shapes
+@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+def test_poisoned_out_and_scratch(shape, dim, mode):
+    """Nothing is read before it is written: freed memory full of NaN comes back as scratch and as output."""
+    x = (fill(shape, torch.int8) % 16).float()
+    expected = torch_reduce.sum(x, dim)
+    on_gpu = x.cuda()
+    for size in (2**20, 2**18, 2**14, 2**9):
+        blocks = [poisoned((size,)) for _ in range(8)]
+        del blocks
+        assert_same_bits(torch_reduce.sum(on_gpu, dim, mode=mode), expected)
+        assert_same_bits(torch_reduce.sum(on_gpu, dim, mode=mode, out=poisoned(expected.shape)), expected)
+
+
+def capture(x, dim, out, mode):
+    """A CUDA graph of one sum into ``out``. Capture fails where the operator would synchronise with the host."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        torch_reduce.sum(x, dim, mode=mode, out=out)
+    return graph
+
+
+@shapes
+@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+def test_graph_capture_and_replay(shape, dim, mode):
+    """Every replay starts from nothing: poisoned outputs, new inputs, the sums of the new inputs."""
+    x = torch.zeros(shape, device="cuda")
+    torch_reduce.sum(x, dim, mode=mode)
+    out = poisoned(torch_reduce.sum(x, dim).shape)
+    graph = capture(x, dim, out, mode)
+    for start in range(3):
+        values = (fill(shape, torch.int8, start=start) % 16).float()
+        x.copy_(values)
+        out.fill_(torch.nan)
+        graph.replay()
+        assert_same_bits(out, torch_reduce.sum(values, dim))
+
+
+@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+def test_two_streams_at_once(mode):
+    inputs = [(fill((2**20 + i,), torch.int8, start=i) % 16).float() for i in range(2)]
+    expected = [torch_reduce.sum(x) for x in inputs]
+    on_gpu = [x.cuda() for x in inputs]
+    streams = [torch.cuda.Stream() for _ in inputs]
+    results = [[], []]
+    torch.cuda.synchronize()
+    for _ in range(200):
+        for x, stream, mine in zip(on_gpu, streams, results, strict=True):
+            with torch.cuda.stream(stream):
+                mine.append(torch_reduce.sum(x, mode=mode))
+    torch.cuda.synchronize()
+    for mine, true in zip(results, expected, strict=True):
+        assert_same_bits(torch.stack(mine), true.expand(200))
+
+
+@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+def test_two_replays_at_once(mode):
+    """Two graphs, captured alike, replayed on two streams: they share no ticket and no scratch that is in use."""
+    inputs = [(fill((2**20,), torch.int8, start=i) % 16).float() for i in range(2)]
+    on_gpu = [x.cuda() for x in inputs]
+    outs = [poisoned(()) for _ in inputs]
+    torch_reduce.sum(on_gpu[0], mode=mode)
+    graphs = [capture(x, None, out, mode) for x, out in zip(on_gpu, outs, strict=True)]
+    streams = [torch.cuda.Stream() for _ in inputs]
+    for _ in range(50):
+        for out in outs:
+            out.fill_(torch.nan)
+        torch.cuda.synchronize()
+        for graph, stream in zip(graphs, streams, strict=True):
+            with torch.cuda.stream(stream):
+                graph.replay()
+        torch.cuda.synchronize()
+        for out, x in zip(outs, inputs, strict=True):
+            assert_same_bits(out, torch_reduce.sum(x))
+
+
+def test_current_stream_is_used():
+    """The sum comes after what its stream still has to do, and before what follows."""
+    x = torch.zeros(2**22, device="cuda")
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(50_000_000)
+        x.fill_(1.0)
+        result = torch_reduce.sum(x)
+        x.fill_(7.0)
+    stream.synchronize()
+    assert result.item() == 2**22
+
+
+def test_device_guard():
+    """A tensor of another device than the current one."""
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two GPUs")
+    x = fill((1000, 1000), torch.float32)
+    with torch.cuda.device(0):
+        for dim in (None, 0, 1):
+            result = torch_reduce.sum(x.to("cuda:1"), dim)
+            assert result.device.index == 1 and torch.cuda.current_device() == 0
+            assert_same_bits(result, torch_reduce.sum(x, dim))

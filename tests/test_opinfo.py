@@ -1,0 +1,87 @@
+"""PyTorch's own samples (OpInfo) of sum, mean, prod, amax and amin, given to these operators: types and shapes as
+torch's, values by the model to the bit and beside torch's within the bound, errors of torch's types."""
+
+import pytest
+import torch
+
+import torch_reduce
+from torch_reduce.testing import assert_same_bits, assert_within, error_bound, model, reference
+
+pytest.importorskip("expecttest", reason="torch.testing._internal, the source of these samples, needs expecttest")
+from torch.testing._internal.common_methods_invocations import op_db
+
+OPS = {info.name: info for info in op_db if info.name in ("sum", "mean", "prod", "amax", "amin")}
+every_op = pytest.mark.parametrize("op", sorted(OPS))
+UNSUPPORTED = (torch.complex64, torch.complex128, torch.complex32)
+
+
+def dtypes_of(op, device):
+    return sorted((d for d in OPS[op].supported_dtypes(device) if d not in UNSUPPORTED), key=str)
+
+
+def samples(op, device, dtype, requires_grad=False):
+    """(input, arguments, keywords), of which ``sum`` and its kin here take a subset: dim, keepdim, dtype."""
+    for sample in OPS[op].sample_inputs(device, dtype, requires_grad=requires_grad):
+        yield sample.input, sample.args, sample.kwargs
+
+
+def test_all_five_are_there():
+    assert sorted(OPS) == ["amax", "amin", "mean", "prod", "sum"]
+    for op in OPS:
+        assert torch.float32 in dtypes_of(op, "cpu") and len(list(samples(op, "cpu", torch.float32))) >= 15
+
+
+@every_op
+def test_samples(op, device):
+    ours, theirs = getattr(torch_reduce, op), getattr(torch, op)
+    for dtype in dtypes_of(op, device):
+        for x, args, kwargs in samples(op, device, dtype):
+            what = f"{dtype} {tuple(x.shape)} {args} {kwargs}"
+            actual, expected = ours(x, *args, **kwargs), theirs(x, *args, **kwargs)
+            assert (actual.dtype, actual.shape, actual.device) == (expected.dtype, expected.shape, expected.device), (
+                what
+            )
+            keywords = dict(zip(("dim", "keepdim"), args, strict=False)) | kwargs
+            assert_same_bits(actual, model(x, op=op, **keywords), what)
+            if op in ("amax", "amin") or not expected.is_floating_point():
+                assert torch.equal(actual, expected), what
+            elif x.numel():
+                out_type = {"dtype": kwargs["dtype"]} if "dtype" in kwargs else {}
+                dim = keywords.get("dim")
+                if not expected.isfinite().all():
+                    continue  # a product beyond the type: the model has settled its bits
+                bound = error_bound(x, dim, op=op, **out_type).reshape(expected.shape)
+                true = reference(x, dim, op=op).reshape(expected.shape)
+                assert_within(actual, true, bound, what)
+
+
+@every_op
+def test_samples_with_out(op, device):
+    ours = getattr(torch_reduce, op)
+    for x, args, kwargs in samples(op, device, torch.float32):
+        expected = ours(x, *args, **kwargs)
+        out = torch.full_like(expected, 7.0)
+        ours(x, *args, **kwargs, out=out)
+        assert_same_bits(out, expected, f"{tuple(x.shape)} {args} {kwargs}")
+
+
+@every_op
+def test_gradients_of_samples(op, device):
+    ours, theirs = getattr(torch_reduce, op), getattr(torch, op)
+    for x, args, kwargs in samples(op, device, torch.float64, requires_grad=True):
+        results = [run(x, *args, **kwargs) for run in (ours, theirs)]
+        weights = torch.linspace(0.5, 1.5, results[0].numel(), dtype=results[0].dtype, device=device)
+        grads = [torch.autograd.grad(r, x, weights.reshape(r.shape))[0] for r in results]
+        torch.testing.assert_close(*grads, msg=lambda m: f"{tuple(x.shape)} {args} {kwargs}: {m}")  # noqa: B023
+
+
+@pytest.mark.parametrize("op", ["amax", "amin", "mean"])
+def test_errors_of_samples(op, device):
+    """Where torch refuses, so do these operators, with the same type; test_errors looks at the words."""
+    checked = 0
+    for error in OPS[op].error_inputs(device):
+        sample = error.sample_input
+        with pytest.raises(error.error_type):
+            getattr(torch_reduce, op)(sample.input, *sample.args, **sample.kwargs)
+        checked += 1
+    assert checked >= 2

@@ -1,0 +1,183 @@
+"""Plans are pure host code: for every shape, huge ones too, a GPU plan is a valid launch with bounded scratch. Meta
+tensors have no memory, so this needs neither a GPU nor storage."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from strategies import dims, room, strided
+
+import torch_reduce
+from torch_reduce.testing import DTYPES, FLOATING, constrained_plan
+
+SUMS = ("sum", "mean", "prod")
+MAX_SCRATCH = 4 << 20
+SIZES = st.one_of(
+    st.integers(0, 40), st.integers(1, 2**33), st.sampled_from([2**k + d for k in range(4, 33, 4) for d in (-1, 0, 1)])
+)
+
+
+@st.composite
+def huge(draw):
+    """A meta tensor of up to 2^44 elements: contiguous, permuted, sliced, or with any strides."""
+    shape = []
+    for _ in range(draw(st.integers(0, 5))):
+        size = draw(SIZES)
+        shape.append(size if room(shape) * size <= 2**44 else 1 + size % 5)
+    x = torch.empty(shape, dtype=draw(st.sampled_from(DTYPES)), device="meta")
+    kind = draw(st.sampled_from(["contiguous", "permuted", "sliced", "expanded"]))
+    if kind == "permuted":
+        x = x.permute(draw(st.permutations(range(x.ndim))))
+    elif kind == "sliced" and x.ndim and x.shape[-1] > 1:
+        x = x[..., 1::2]
+    elif kind == "expanded":
+        x = x[..., None].expand(*x.shape, draw(st.integers(1, 5000)))
+    return x
+
+
+def check(plan, x):
+    """A plan that a GPU accepts, and numbers that agree with each other."""
+    assert plan.device == "cuda" and plan.family in ("rows", "short_rows", "columns", "empty"), plan
+    assert 0 <= plan.scratch_bytes <= MAX_SCRATCH, plan
+    assert plan.finish in ("direct", "partials", "atomic"), plan
+    if plan.family == "empty":
+        assert plan.outputs == 0 and plan.launches == 0, plan
+        return
+    assert 1 <= plan.grid <= 2**31 - 1, plan
+    assert 1 <= plan.block <= 1024 and plan.block % 32 == 0, plan
+    assert 0 <= plan.shared_bytes <= 48 << 10, plan
+    assert plan.split >= 1 and plan.launches >= 1, plan
+    assert (plan.finish == "direct") == (plan.split == 1), plan
+    assert (plan.scratch_bytes > 0) or plan.finish != "partials", plan
+    assert plan.grid * plan.block >= 1 and plan.outputs * max(1, plan.n) >= plan.split, plan
+    assert plan.expected_bytes >= plan.outputs, plan
+    # A unit of a split is a power of two of leaves, so at most twice as many leaves are covered as there are.
+    leaves = max(1, math.ceil(plan.n / 1024)) * 256
+    assert plan.split <= leaves, plan
+
+
+@given(x=huge(), data=st.data())
+@example(x=torch.empty(2**40, device="meta"), data=None)
+@example(x=torch.empty(2**38, 2, device="meta"), data=None)
+@example(x=torch.empty(2, 2**38, device="meta"), data=None)
+def test_every_plan_is_a_valid_launch(x, data):
+    axes = [None, 0] if data is None else [data.draw(dims(x.ndim))]
+    for dim in axes:
+        for mode in ("deterministic", "atomic"):
+            for op in ("sum", "prod"):
+                try:
+                    plan = torch_reduce.explain(x, dim, op=op, mode=mode, device="cuda")
+                except RuntimeError as refused:  # only what no memory holds
+                    assert "more than one launch can hold" in str(refused) and room(x.shape) > 2**38
+                    continue
+                check(plan, x)
+                assert plan.outputs * plan.n == x.numel()
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.float64], ids=str)
+@pytest.mark.parametrize(
+    "shape, dim",
+    [((2**32, 2), 1), ((2, 2**32), 0), ((2**32, 1), 1), ((2**31, 3, 2), 1), ((2**32, 40), 1), ((8, 0, 2, 2**28), 1)],
+    ids=str,
+)
+def test_more_outputs_than_an_int(shape, dim, dtype):
+    x = torch.empty(shape, dtype=dtype, device="meta")
+    check(torch_reduce.explain(x, dim, device="cuda"), x)
+    check(torch_reduce.explain(x[..., ::2], dim, device="cuda"), x)
+
+
+@given(x=strided(torch.float32, "sum"), data=st.data())
+def test_any_strides(x, data):
+    dim = data.draw(dims(x.ndim))
+    check(torch_reduce.explain(x, dim, device="cuda"), x)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "prod", "amax", "amin"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype_and_op(op, dtype):
+    for shape, dim in (((1, 2**26), 1), ((2**23, 8), 1), ((2**23, 8), 0), ((64, 256, 56, 56), (0, 2, 3)), ((), None)):
+        x = torch.empty(shape, dtype=dtype, device="meta")
+        for out in (None, *FLOATING) if op in SUMS else (None,):
+            if op == "mean" and out is None and not dtype.is_floating_point:
+                continue
+            check(torch_reduce.explain(x, dim, op=op, dtype=out, device="cuda"), x)
+
+
+def test_family_fits_the_layout():
+    meta = {"device": "meta"}
+    cases = [
+        (torch.empty(2**26, **meta), None, "rows"),
+        (torch.empty(65536, 1000, **meta), 1, ("rows", "short_rows")),
+        (torch.empty(2**23, 8, **meta), 1, "short_rows"),
+        (torch.empty(4096, 4096, **meta), 0, "columns"),
+        (torch.empty(4096, 4096, **meta).t(), 1, "columns"),
+        (torch.empty(4096, 0, **meta), 0, "empty"),
+    ]
+    for x, dim, family in cases:
+        assert torch_reduce.explain(x, dim, device="cuda").family in family, (x.shape, dim)
+
+
+def test_atomic_needs_no_second_launch():
+    plan = torch_reduce.explain(torch.empty(2**28, device="meta"), mode="atomic", device="cuda")
+    assert plan.finish == "atomic" and plan.launches == 1 and plan.split > 1
+    plan = torch_reduce.explain(torch.empty(2**28, device="meta"), device="cuda")
+    assert plan.finish == "partials" and plan.scratch_bytes > 0
+
+
+def test_expected_bytes_are_input_and_output():
+    plan = torch_reduce.explain(torch.empty(2**20, 64, dtype=torch.bfloat16, device="meta"), 1, device="cuda")
+    assert plan.expected_bytes == 2 * 2**26 + 2 * 2**20
+    plan = torch_reduce.explain(torch.empty(2**28, device="meta"), device="cuda")
+    assert 4 * 2**28 + 4 <= plan.expected_bytes <= 4 * 2**28 + 4 + 2 * MAX_SCRATCH
+
+
+def test_large_tensors_use_wide_loads_where_they_can():
+    x = torch.empty(2**26, device="meta")
+    assert torch_reduce.explain(x, device="cuda").vector
+    assert not torch_reduce.explain(x[::2], device="cuda").vector
+
+
+def test_explain_prints():
+    x = torch.empty(65536, 1000, device="meta")
+    plan = torch_reduce.explain(x, 1, device="cuda")
+    lines = dict(line.split("  ", 1) for line in str(plan).splitlines())
+    assert {"family", "grid", "split", "scratch bytes", "expected bytes"} <= {name.strip() for name in lines}
+    text = str(plan)
+    numbers = (plan.grid, plan.scratch_bytes, plan.expected_bytes, 65536, 1000)
+    for value in (plan.family, *(f"{number:,}" for number in numbers)):
+        assert value in text, f"{value} is not in\n{text}"
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_explain_on_the_device_of_the_tensor(device):
+    x = torch.ones(100, 30, device=device)
+    for op in ("sum", "amax"):
+        plan = torch_reduce.explain(x, 0, op=op)
+        assert (plan.device, plan.op, plan.outputs, plan.n) == (device, op, 30, 100)
+    cpu = torch_reduce.explain(torch.ones(2**20, device="meta"), device="cpu")
+    assert cpu.device == "cpu" and cpu.split >= 1
+
+
+def test_constraints_are_followed_or_refused():
+    """GPU plans under a constraint, without a GPU: legal ones are taken, others are refused in one sentence."""
+    taken = refused = 0
+    for shape, dim in (((2**22,), None), ((512, 2**14), 1), ((2**18, 64), 1), ((2**14, 512), 0)):
+        x = torch.empty(shape, device="meta")
+        for family in ("rows", "short_rows", "columns"):
+            for vector in (False, True):
+                for split in (0, 1, 2, 16, 256):
+                    with constrained_plan(family, vector=vector, split=split):
+                        try:
+                            plan = torch_reduce.explain(x, dim, device="cuda")
+                        except RuntimeError:
+                            refused += 1
+                            continue
+                    taken += 1
+                    check(plan, x)
+                    assert plan.family == family and plan.vector == vector, plan
+                    # The last of the units may be missing, where the padded leaves have no element.
+                    assert split == 0 or split / 2 < plan.split <= split, plan
+    assert taken > 20 and refused > 0
+    assert torch_reduce.explain(torch.empty(2**22, device="meta"), device="cuda").family == "rows"

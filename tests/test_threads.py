@@ -1,0 +1,81 @@
+"""On the CPU, bits depend neither on the number of threads nor on the instruction set."""
+
+import os
+
+import pytest
+import torch
+
+import torch_reduce
+from torch_reduce.testing import assert_same_bits, cpu_capability, fill, model, num_threads
+
+OPS = ["sum", "mean", "prod", "amax", "amin"]
+SHAPES = [
+    ((400_003,), None),
+    ((2, 150_001), 1),
+    ((3000, 100), 1),
+    ((40_000, 9), 0),
+    ((40_000, 9), 1),
+    ((70, 60, 50), (0, 2)),
+]
+CAPABILITIES = ["baseline", "avx2", "avx512"]
+
+
+def available(name):
+    try:
+        with cpu_capability(name):
+            return True
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("shape, dim", SHAPES, ids=str)
+@pytest.mark.parametrize("op", OPS)
+def test_thread_counts(op, shape, dim):
+    for dtype in (torch.float32, torch.bfloat16, torch.int16):
+        if op == "mean" and dtype == torch.int16:
+            continue
+        x = fill(shape, dtype, op=op)
+        expected = model(x, dim, op=op)
+        for count in sorted({1, 2, 3, 4, 7, os.cpu_count() or 1}):
+            with num_threads(count):
+                assert_same_bits(getattr(torch_reduce, op)(x, dim), expected, f"{count} threads, {dtype}")
+
+
+@pytest.mark.parametrize("name", CAPABILITIES)
+@pytest.mark.parametrize("op", OPS)
+def test_capabilities(op, name):
+    if not available(name):
+        pytest.skip(f"this CPU has no {name}")
+    with cpu_capability(name):
+        assert torch.ops.reduce._cpu_capability() == name
+        for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int32, torch.uint8):
+            if op == "mean" and not dtype.is_floating_point:
+                continue
+            for shape, dim in [*SHAPES, ((33, 1025), 1), ((1025, 33), 0), ((7, 13), 1)]:
+                x = fill(shape, dtype, op=op)
+                assert_same_bits(getattr(torch_reduce, op)(x, dim), model(x, dim, op=op), f"{shape} {dtype}")
+
+
+def test_capability_is_restored():
+    before = torch.ops.reduce._cpu_capability()
+    with cpu_capability("baseline"):
+        assert torch.ops.reduce._cpu_capability() == "baseline"
+    assert torch.ops.reduce._cpu_capability() == before
+    assert before in CAPABILITIES
+
+
+def test_unknown_capability_names_the_known():
+    with pytest.raises(ValueError, match="baseline"):
+        torch.ops.reduce._cpu_capability("sse9")
+
+
+def test_called_from_many_threads_at_once():
+    """Each caller has its own scratch: concurrent calls give the bits of calls one after the other."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    inputs = [fill((5, 30_000), torch.float32, start=i) for i in range(16)]
+    expected = [model(x, dim) for x in inputs for dim in (0, 1)]
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(torch_reduce.sum, x, dim) for _ in range(5) for x in inputs for dim in (0, 1)]
+        for index, future in enumerate(futures):
+            assert_same_bits(future.result(), expected[index % len(expected)])
