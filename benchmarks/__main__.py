@@ -1,0 +1,150 @@
+"""Measures torch.ops.reduce against torch.sum and its kin: `python -m benchmarks`."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+import torch_reduce  # noqa: F401  (registers torch.ops.reduce)
+
+from . import host, machine, plots, report, run_cpu, shapes, targets
+from .limit import Cub, Limit
+from .run_cuda import Bench
+
+SUITES = {
+    "cuda": ("full", "shapes", "ops", "layouts", "host", "cpu"),
+    "cpu": ("full", "shapes", "ops", "layouts", "host"),
+}
+CPU_MOST = 1 << 22  # elements of a shape on the CPU: the whole run takes about a minute on two cores
+DTYPES = [torch.float32, torch.bfloat16]
+
+
+def parse(argv: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measures torch.ops.reduce against torch.sum and its kin.",
+    )
+    default = "cuda" if torch.cuda.is_available() else "cpu"
+    parser.add_argument(
+        "--device", choices=list(SUITES), default=default, help="what to measure on; here %(default)s unless given"
+    )
+    parser.add_argument(
+        "--suite",
+        help="comma-separated, of: full (full sums by size), shapes (30 shapes), ops (the other operators), layouts "
+        "(memory order other than logical order), host (host time of a call); cpu (with --device cuda: full sums on "
+        "the CPU too); all if not given",
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
+    parser.add_argument(
+        "--threads", type=int, nargs="+", metavar="N", help="CPU thread counts; 1 and all of them if not given"
+    )
+    parser.add_argument(
+        "--compile", action="store_true", help="torch.compile as a peer too: seconds more for every case"
+    )
+    parser.add_argument(
+        "--cub",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="CUB as a peer of full sums on CUDA (default: yes)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(__file__).parent / "out",
+        help="folder for the JSON and the plots (default: out/ beside this)",
+    )
+    parser.add_argument("--json-only", action="store_true", help="no tables and no plots")
+    options = parser.parse_args(argv)
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda: this torch sees no GPU")
+    if options.threads is not None and min(options.threads) < 1:
+        parser.error("--threads: counts start at 1")
+    known = SUITES[options.device]
+    options.suite = list(known) if options.suite is None else options.suite.split(",")
+    if unknown := sorted(set(options.suite) - set(known)):
+        parser.error(f"--suite: unknown on {options.device}: {', '.join(unknown)}; there are {', '.join(known)}")
+    if options.threads is None:
+        options.threads = sorted({1, torch.get_num_threads()})
+    return options
+
+
+def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
+    most = None if options.device == "cuda" else CPU_MOST
+    if suite == "full":
+        return shapes.full_cuda(options.quick) if options.device == "cuda" else shapes.full_cpu(options.quick)
+    if suite == "shapes":
+        return shapes.shapes(DTYPES if options.device == "cuda" else DTYPES[:1], options.quick, most)
+    if suite == "cpu":
+        return shapes.full_cpu(options.quick)
+    return {"ops": shapes.ops, "layouts": shapes.layouts}[suite](most)
+
+
+def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options: argparse.Namespace) -> Iterator[dict]:
+    seconds = 0.1 if options.quick else 0.25
+    if suite == "host":
+        return host.run(torch.device(options.device), 4 * seconds)
+    if bench is None:
+        return run_cpu.run(cases, options.threads, seconds, options.compile)
+    if suite == "cpu":
+        return run_cpu.run(cases, options.threads, seconds, compile_peer=False)
+    return bench.run(cases)
+
+
+def measure(options: argparse.Namespace) -> list[dict]:
+    bench = None
+    if options.device == "cuda":
+        folder = options.out / "build"
+        bench = Bench(
+            device=torch.device("cuda", torch.cuda.current_device()),
+            limit=Limit(folder),
+            cub=Cub(folder) if options.cub else None,
+            compile_peer=options.compile,
+            rounds=7 if options.quick else 15,
+            runs=20 if options.quick else 100,
+        )
+    cases = {suite: [] if suite == "host" else cases_for(suite, options) for suite in options.suite}
+    rows_of_case = {
+        suite: len(options.threads) if options.device == "cpu" or suite == "cpu" else 1 for suite in options.suite
+    }
+    total = sum(4 if suite == "host" else len(cases[suite]) * rows_of_case[suite] for suite in options.suite)
+    streams = (rows_for(suite, cases[suite], bench, options) for suite in options.suite)
+    rows = []
+    with tqdm(total=total, unit="row", dynamic_ncols=True, mininterval=0.5) as bar:
+        for row in itertools.chain.from_iterable(streams):
+            rows.append(row)
+            bar.set_description(f"{row['device']} {row['suite']} {row['dtype']} {row['label']}", refresh=False)
+            bar.update()
+    return rows
+
+
+def main() -> int:
+    options = parse()
+    info = machine.describe(torch.device(options.device))
+    print(machine.line(info))
+    rows = measure(options)
+    found = targets.evaluate(rows)
+    arguments = {key: value for key, value in vars(options).items() if key != "out"}
+    path = options.out / f"{options.device}.json"
+    report.write_json(path, info, arguments, rows, found)
+    written = [path]
+    if not options.json_only:
+        cpu = f"{info['cpu']}, {info['cores']} cores, PyTorch {info['torch']}"
+        written += plots.write(rows, machine.line(info), cpu, options.out)
+        print(f"\n{report.tables(rows)}\n{report.summary(rows)}\n\n{report.targets(found)}\n")
+    print("wrote", *written)
+    for failure in report.failures(rows):
+        print(failure)
+    # A missed speed is a finding; a wrong result, or an operator of ours that failed, is an error.
+    broken = [t for t in found if t["asked"] == "always" and not t["met"]]
+    ours_failed = any(who in ("deterministic", "atomic") for r in rows for who in r.get("failed", {}))
+    return 1 if broken or ours_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Whether a result is right, and whether its bits repeat."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from .contenders import Call
+from .shapes import Case
+
+# A run's 64-bit fingerprint stands for its bits: a sum of the bit patterns, each times an odd number of its own.
+_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def fill(flat: torch.Tensor, case: Case) -> None:
+    """Random elements for which the operator's result is neither trivial nor out of range."""
+    if not case.dtype.is_floating_point:
+        info = torch.iinfo(case.dtype)
+        flat.random_(max(info.min, -(1 << 20)), min(info.max, 1 << 20))
+    elif case.op == "prod":
+        flat.uniform_(1 - 2**-8, 1 + 2**-8)
+    else:
+        flat.uniform_(-1, 1)
+
+
+def fill_key(case: Case) -> tuple:
+    """Cases with equal keys may share their elements."""
+    return case.dtype, case.op == "prod"
+
+
+def fingerprint(y: torch.Tensor) -> torch.Tensor:
+    """A 0-d int64 tensor on y's device that two results share if, and all but surely only if, their bits are equal."""
+    bits = y.contiguous().view(-1).view(_INTEGERS[y.dtype.itemsize]).to(torch.int64)
+    weights = torch.arange(bits.numel(), device=y.device).mul_(-7046029254386353131).bitwise_or_(1)
+    return (bits * weights).sum()
+
+
+@dataclass
+class Reference:
+    """The result in fp64, and for every output the size that its error is measured in."""
+
+    value: torch.Tensor
+    scale: torch.Tensor
+
+    def error(self, y: torch.Tensor) -> float:
+        """max |y - value| / scale over the outputs; NaN if y has one.
+
+        An overflow of y's type, as of a long fp16 sum, is its rounding and no error.
+        """
+        y_rounded = self.value.to(y.dtype).double()
+        overflows = y_rounded.isinf() & (y.double() == y_rounded)
+        return ((y.double() - self.value).abs() / self.scale).masked_fill(overflows, 0).max().item()
+
+
+def reference(case: Case, x: torch.Tensor) -> Reference:
+    """Errors of sums and means are relative to the sum (mean) of |x|, of products to the product; 0/0 counts as 0."""
+    dims = tuple(range(x.dim())) if case.dims is None else case.dims
+    if case.op in ("sum", "mean"):
+        value = x.sum(dims, dtype=torch.float64)
+        scale = x.abs().sum(dims, dtype=torch.float64)
+        if case.op == "mean":
+            value, scale = value / case.n, scale / case.n
+    elif case.op == "prod":
+        value = x.flatten() if case.dims is None else x
+        value = value.prod(0 if case.dims is None else case.dims[0], dtype=torch.float64)
+        scale = value.abs()
+    else:
+        value = getattr(torch, case.op)(x, dims).double()
+        scale = value.abs()
+    return Reference(value, scale.clamp_(min=torch.finfo(torch.float64).tiny))
+
+
+def bounds(case: Case) -> dict[str, float]:
+    """The most that the error of a result can be, by mode.
+
+    Deterministic: the additions on an element's way through the canonical order, and the roundings after it. Atomic:
+    any order, so n - 1 additions.
+    """
+    if case.op in ("amax", "amin") or not case.dtype.is_floating_point:
+        return {"deterministic": 0.0, "atomic": 0.0}
+    compute = torch.finfo(torch.float64 if case.dtype is torch.float64 else torch.float32).eps
+    # The reference's own error: far below the rest but for fp64, whose order in torch.sum is not known.
+    own = torch.finfo(torch.float64).eps * math.ceil(math.log2(case.n + 1)) * 4
+    # A mean is divided, and a result of a narrow type is rounded once more.
+    after = compute + torch.finfo(case.dtype).eps + own
+    depth = 3 + math.ceil(math.log2(256 * math.ceil(case.n / 1024)))
+    steps = case.n - 1 if case.op == "prod" else depth  # every factor's error is relative to the whole product
+    return {"deterministic": steps * compute + after, "atomic": (case.n - 1) * compute + after}
+
+
+def repeats(call: Call, x: torch.Tensor, runs: int) -> set[int]:
+    """The fingerprints of `runs` calls on one input: one if the bits repeat."""
+    prints = torch.stack([fingerprint(call(x)) for _ in range(runs)])
+    return set(prints.tolist())
+
+
+def poison(y: torch.Tensor) -> None:
+    """Overwrites a result, so that one that is not written again shows."""
+    y.fill_(float("nan") if y.dtype.is_floating_point else -1)

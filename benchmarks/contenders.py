@@ -1,0 +1,45 @@
+"""Who runs: callables from an input to its reduction, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from .shapes import Case
+
+Call = Callable[[torch.Tensor], torch.Tensor]
+
+# The contract's modes; an order-free operator has no mode and stands under "deterministic".
+OURS = ("deterministic", "atomic")
+PEERS = ("torch", "inductor", "cub")
+
+
+def has_modes(case: Case) -> bool:
+    return case.op not in ("amax", "amin")
+
+
+def ours(case: Case, mode: str) -> Call:
+    op, dims = getattr(torch.ops.reduce, case.op), case.dims
+    # The default mode is not named: the call is timed as one writes it.
+    if mode == "deterministic":
+        return op if dims is None else lambda x: op(x, dims)
+    return lambda x: op(x, dims, mode=mode)
+
+
+def eager(case: Case) -> Call:
+    op, dims = getattr(torch, case.op), case.dims
+    if dims is None:
+        return op
+    if case.op == "prod":  # takes one dim, not a list
+        (dim,) = dims
+        return lambda x: op(x, dim)
+    return lambda x: op(x, dims)
+
+
+def inductor(case: Case) -> Call:
+    """torch.compile's kernel for this one shape. Call it once, outside any timing, to compile it."""
+    # Dynamo keeps its cache by code object and falls back to eager, silently, after a few shapes.
+    torch.compiler.reset()
+    call = eager(case)
+    return torch.compile(lambda x: call(x), dynamic=False, fullgraph=True)

@@ -1,0 +1,157 @@
+"""What a run prints and writes: tables, a summary, the targets, JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tabulate import tabulate
+
+from .contenders import OURS
+from .targets import geometric_mean
+
+
+def _time(us: float) -> str:
+    return f"{us:.2f}" if us < 100 else f"{us:.0f}"
+
+
+def _spread(q: dict) -> str:
+    return f"{q['median']:.2f} [{q['low']:.2f}-{q['high']:.2f}]"
+
+
+def _bits(contender: dict) -> str:
+    if "distinct" not in contender:
+        return ""
+    same = "same" if contender["distinct"] == 1 else f"{contender['distinct']} of {contender['runs']}"
+    return same + (", not CPU's" if contender.get("equals_cpu") is False else "")
+
+
+def _short(mode: str) -> str:
+    return "det" if mode == "deterministic" else mode
+
+
+def _line(row: dict, mode: str) -> dict:
+    """One line of a table: one of our modes in one case, beside its peers."""
+    contenders = row["contenders"]
+    c = contenders[mode]
+    torch = contenders.get("torch", {})
+    half = (c["us"]["high"] - c["us"]["low"]) / 2 / c["us"]["median"]
+    line = {"op": row["op"], "dtype": row["dtype"], "shape / dims": row["label"]}
+    if row["device"] == "cpu":
+        line["threads"] = row["threads"]
+    else:
+        line["mode"] = _short(mode)
+    if row["suite"] == "host":
+        line["gradient"] = "yes" if row["grad"] else "no"
+    line |= {"us": _time(c["us"]["median"]), "± %": f"{100 * half:.1f}"}
+    if row["suite"] != "host":
+        line["GB/s"] = f"{c['gb_per_s']:.1f}" if c["gb_per_s"] < 100 else f"{c['gb_per_s']:.0f}"
+    if row["device"] == "cuda" and row["suite"] != "host":
+        line["limit us"] = _time(contenders["limit"]["us"]["median"]) if "limit" in contenders else "n/a"
+        line["x limit"] = f"{c['times_limit']['median']:.3f}" if "times_limit" in c else "n/a"
+    for peer in ("torch", "inductor", "cub"):
+        if peer in contenders:
+            line[f"{peer} us"] = _time(contenders[peer]["us"]["median"])
+    if "speedup" in c:
+        line["x torch"] = _spread(c["speedup"])
+    if "error" in c:
+        line |= {"error": f"{c['error']:.1e}", "torch's": f"{torch['error']:.1e}" if "error" in torch else ""}
+        line |= {"bits": _bits(c), "torch's bits": _bits(torch)}
+    return line
+
+
+HEADINGS = {
+    "full": "Full sums",
+    "shapes": "Rows, columns, middle dims",
+    "ops": "Other operators",
+    "layouts": "Memory order other than logical order",
+    "host": "Host time of a call",
+}
+
+
+def tables(rows: list[dict]) -> str:
+    parts = []
+    for device in ("cuda", "cpu"):
+        for suite, heading in HEADINGS.items():
+            chosen = [r for r in rows if (r["device"], r["suite"]) == (device, suite)]
+            lines = [_line(r, mode) for r in chosen for mode in OURS if mode in r["contenders"]]
+            if lines:
+                keys = list(dict.fromkeys(key for line in lines for key in line))  # cub is not in every line
+                table = tabulate(
+                    [[line.get(key, "") for key in keys] for line in lines],
+                    headers=keys,
+                    disable_numparse=True,
+                    colalign=["left" if key in _LEFT else "right" for key in keys],
+                )
+                parts.append(f"{heading}, {device.upper()}\n\n{table}\n")
+    return "\n".join(parts) + "\n" + NOTES
+
+
+_LEFT = {"op", "dtype", "shape / dims", "mode", "gradient", "bits", "torch's bits"}
+
+NOTES = """\
+us: median of one call's time; ± half its interquartile range. GB/s: input and output bytes. x torch: torch's time over
+ours, median [quartiles] of the ratio within a round. x limit: our time over that of a kernel that only reads the input
+and writes the output. error: largest |result - fp64| over the outputs, relative to the sum of |x| (a product's: to the
+result). bits: "same", or how many different results came of how many runs (on the CPU at every thread count).
+"""
+
+
+def summary(rows: list[dict]) -> str:
+    """Geometric means by device, suite, dtype, threads and mode."""
+    lines = []
+    keys = ("device", "suite", "dtype", "threads")
+    groups: dict[tuple, list[dict]] = {}
+    for r in rows:
+        if r["suite"] != "host":
+            groups.setdefault(tuple(r.get(key) for key in keys), []).append(r)
+    for group, chosen in groups.items():
+        for mode in OURS:
+            entries = [r["contenders"][mode] for r in chosen if mode in r["contenders"]]
+            if not entries:
+                continue
+            line = dict(zip(keys, ["" if g is None else g for g in group], strict=True))
+            line |= {"mode": _short(mode), "cases": len(entries)}
+            limits = [c["times_limit"]["median"] for c in entries if "times_limit" in c]
+            if limits:
+                line |= {"x limit": f"{geometric_mean(limits):.3f}", "worst": f"{max(limits):.2f}"}
+            for key, peer in (("speedup", "torch"), ("speedup_over_inductor", "inductor"), ("speedup_over_cub", "cub")):
+                ratios = [c[key]["median"] for c in entries if key in c]
+                if ratios:
+                    line |= {f"x {peer}": f"{geometric_mean(ratios):.2f}", f"least x {peer}": f"{min(ratios):.2f}"}
+            lines.append(line)
+    keys = list(dict.fromkeys(key for line in lines for key in line))
+    return tabulate([[line.get(key, "") for key in keys] for line in lines], headers=keys, disable_numparse=True)
+
+
+def targets(found: list[dict]) -> str:
+    lines = [["met" if t["met"] else "MISSED", t["what"], t["asked"], t["measured"], t["worst"]] for t in found]
+    return tabulate(lines, headers=["", "target", "asked", "measured", "decided by"], disable_numparse=True)
+
+
+def failures(rows: list[dict]) -> list[str]:
+    return [
+        f"{r['device']} {r['op']} {r['dtype']} {r['label']}: {who} failed: {why}"
+        for r in rows
+        for who, why in r.get("failed", {}).items()
+    ]
+
+
+def write_json(path: Path, machine: dict, arguments: dict, rows: list[dict], found: list[dict]) -> None:
+    """One line for every target and every row, so that two runs can be compared line by line."""
+
+    def lines(items: list[dict]) -> str:
+        return ",\n".join(json.dumps(_rounded(item), ensure_ascii=False) for item in items)
+
+    head = json.dumps({"machine": machine, "arguments": arguments}, indent=1, ensure_ascii=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'{head[:-2]},\n "targets": [\n{lines(found)}\n ],\n "rows": [\n{lines(rows)}\n ]\n}}\n')
+
+
+def _rounded(value):
+    """Five digits: more than any measurement here has."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,54 @@
+"""The suites on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+
+from . import check, contenders
+from .rows import row
+from .shapes import Case
+from .timing_cpu import interleaved, threads
+
+RUNS = 5  # per thread count
+
+
+def calls_for(case: Case, compile_peer: bool) -> dict[str, contenders.Call]:
+    # Every mode of a CPU kernel follows the canonical order: "atomic" would be the same call.
+    calls = {"deterministic": contenders.ours(case, "deterministic"), "torch": contenders.eager(case)}
+    if compile_peer:
+        calls["inductor"] = contenders.inductor(case)
+    return calls
+
+
+def run(cases: list[Case], thread_counts: list[int], seconds: float, compile_peer: bool) -> Iterator[dict]:
+    """Rows for every case and thread count. `seconds` is the time that one row's samples take, about."""
+    for case in cases:
+        flat = torch.empty(case.elements, dtype=case.dtype)
+        check.fill(flat, case)
+        x = case.view(flat)
+        calls = calls_for(case, compile_peer)
+        expected = check.reference(case, x)
+        bits: dict[str, set[int]] = {name: set() for name in calls}
+        errors = dict.fromkeys(calls, 0.0)
+        rows = []
+        for count in thread_counts:
+            with threads(count):
+                for name, call in calls.items():
+                    bits[name] |= check.repeats(call, x, RUNS)
+                    errors[name] = worse(errors[name], expected.error(call(x)))
+                samples = interleaved({name: partial(call, x) for name, call in calls.items()}, seconds)
+            rows.append(row(case, "cpu", samples, threads=count))
+        for entry in rows:  # bits are compared across the thread counts too
+            entry["bounds"] = check.bounds(case)
+            for name, contender in entry["contenders"].items():
+                runs = RUNS * len(thread_counts)
+                contender.update(error=errors[name], distinct=len(bits[name]), runs=runs)
+            yield entry
+
+
+def worse(a: float, b: float) -> float:
+    """The larger, or NaN if either is."""
+    return a if a != a or a > b else b

@@ -1,0 +1,95 @@
+"""The suites on a GPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from . import check, contenders
+from .limit import Cub, Limit
+from .rows import row
+from .shapes import Case
+from .timing_cuda import POOL, Flush, Inputs, Recording, cut, interleaved, scratch_bytes
+
+
+@dataclass
+class Bench:
+    device: torch.device
+    limit: Limit
+    cub: Cub | None
+    compile_peer: bool
+    rounds: int
+    runs: int  # calls on one input whose bits are compared
+
+    def __post_init__(self):
+        self._flush = Flush(self.device)
+
+    def run(self, cases: list[Case]) -> Iterator[dict]:
+        """A row for every case; cases whose inputs may share a pool come one after the other."""
+        groups: dict[tuple, list[Case]] = {}
+        for case in cases:
+            groups.setdefault(check.fill_key(case), []).append(case)
+        for key, group in groups.items():
+            nbytes = max(POOL, *(case.in_bytes for case in group))
+            pool = torch.empty(nbytes // key[0].itemsize, dtype=key[0], device=self.device)
+            check.fill(pool, group[0])
+            for case in group:
+                yield self._case(case, cut(pool, case))
+            del pool
+
+    def _case(self, case: Case, inputs: Inputs) -> dict:
+        failed: dict[str, str] = {}
+        recordings: dict[str, Recording] = {}
+        calls = self._calls(case)
+        for name, call in list(calls.items()):
+            try:
+                recordings[name] = Recording(call, inputs, case.out_bytes)
+            except Exception as error:  # the other contenders are still worth a row; the report names this one
+                failed[name] = f"{type(error).__name__}: {error}"
+                del calls[name]
+        samples = interleaved(recordings, inputs, self._flush, self.rounds)
+        entry = row(case, "cuda", samples, bounds=check.bounds(case), failed=failed)
+        if "limit" in recordings:
+            del recordings["limit"], calls["limit"]  # its output means nothing
+        self._check(case, entry, calls, recordings)
+        return entry
+
+    def _calls(self, case: Case) -> dict[str, contenders.Call]:
+        calls: dict[str, contenders.Call] = {}
+        if self.limit.available:
+            calls["limit"] = self.limit.call(case)
+        for mode in contenders.OURS if contenders.has_modes(case) else contenders.OURS[:1]:
+            calls[mode] = contenders.ours(case, mode)
+        calls["torch"] = contenders.eager(case)
+        if self.compile_peer:
+            calls["inductor"] = contenders.inductor(case)
+        if self.cub is not None and self.cub.covers(case):
+            calls["cub"] = self.cub.call(case)
+        return calls
+
+    def _check(self, case: Case, entry: dict, calls: dict, recordings: dict[str, Recording]) -> None:
+        """Adds errors, repetition of bits and memory to a row. Looks at what the replays wrote, after poisoning it."""
+        if not recordings:
+            return
+        for recording in recordings.values():
+            for y in recording.outputs:
+                check.poison(y)
+            recording.replay()
+        x = next(iter(recordings.values())).of[-1]
+        expected = check.reference(case, x)
+        for name, recording in recordings.items():
+            contender = entry["contenders"][name]
+            contender["error"] = expected.error(recording.outputs[-1])
+            replayed = int(check.fingerprint(recording.outputs[-1]))
+            prints = check.repeats(calls[name], x, self.runs) | {replayed}
+            contender.update(distinct=len(prints), runs=self.runs + 1)
+            if name == "deterministic":
+                on_cpu = calls[name](x.cpu())
+                contender["equals_cpu"] = int(check.fingerprint(on_cpu)) == replayed
+            if name in contenders.OURS:
+                contender["scratch_bytes"] = scratch_bytes(calls[name], x)
+                mode = {"mode": name} if contenders.has_modes(case) else {}
+                contender["plan"] = json.loads(torch.ops.reduce._explain(x, case.dims, op=case.op, **mode))

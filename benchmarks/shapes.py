@@ -1,0 +1,172 @@
+"""What is measured: the lists of cases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+MiB = 1 << 20
+
+# Shape and reduced dims; between them they have every way of lying in memory that a dense reduction can have.
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((1, 67108864), (1,)),
+    ((16, 4194304), (1,)),
+    ((256, 262144), (1,)),
+    ((1024, 65536), (1,)),
+    ((32768, 2048), (1,)),
+    ((65536, 1000), (1,)),
+    ((1048576, 64), (1,)),
+    ((8388608, 8), (1,)),
+    ((4096, 4096), (1,)),
+    ((128, 4096), (1,)),
+    ((1, 4096), (1,)),
+    ((67108864, 1), (0,)),
+    ((8388608, 8), (0,)),
+    ((1048576, 64), (0,)),
+    ((65536, 1000), (0,)),
+    ((65536, 1024), (0,)),
+    ((32768, 2048), (0,)),
+    ((4096, 16384), (0,)),
+    ((64, 1048576), (0,)),
+    ((8, 8388608), (0,)),
+    ((4096, 4096), (0,)),
+    ((512, 768), (0,)),
+    ((8192, 768), (0,)),
+    ((128, 4096), (0,)),
+    ((64, 256, 56, 56), (0, 2, 3)),
+    ((128, 1024, 512), (0, 2)),
+    ((128, 1024, 512), (1,)),
+    ((32, 128, 64, 64), (2, 3)),
+    ((8, 2048, 4096), (0, 1)),
+    ((3, 16777216), (0,)),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One reduction: an input's shape, dtype and layout, the reduced dims (all of them if None) and the operator."""
+
+    suite: str
+    shape: tuple[int, ...]
+    dims: tuple[int, ...] | None
+    dtype: torch.dtype
+    op: str = "sum"
+    layout: str = "contiguous"  # or "transposed" (the last two dims) or "channels_last"
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def n(self) -> int:
+        """Elements per output."""
+        return math.prod(self.shape if self.dims is None else [self.shape[d] for d in self.dims])
+
+    @property
+    def outputs(self) -> int:
+        return self.elements // self.n
+
+    @property
+    def in_bytes(self) -> int:
+        return self.elements * self.dtype.itemsize
+
+    @property
+    def out_dtype(self) -> torch.dtype:
+        keeps = self.dtype.is_floating_point or self.op in ("amax", "amin")
+        return self.dtype if keeps else torch.int64
+
+    @property
+    def out_bytes(self) -> int:
+        return self.outputs * self.out_dtype.itemsize
+
+    @property
+    def label(self) -> str:
+        dims = "all" if self.dims is None else ",".join(map(str, self.dims))
+        shape = "×".join(map(str, self.shape))
+        if len(self.shape) == 1 and self.elements & (self.elements - 1) == 0:
+            shape = f"2^{self.elements.bit_length() - 1}"
+        layout = "" if self.layout == "contiguous" else f" {self.layout.replace('_', ' ')}"
+        return f"{shape} / {dims}{layout}"
+
+    @property
+    def dtype_name(self) -> str:
+        return str(self.dtype).removeprefix("torch.")
+
+    def view(self, flat: torch.Tensor) -> torch.Tensor:
+        """The case's input over `elements` contiguous elements, as a view."""
+        if self.layout == "transposed":
+            return flat.view(*self.shape[:-2], self.shape[-1], self.shape[-2]).transpose(-1, -2)
+        if self.layout == "channels_last":
+            n, c, h, w = self.shape
+            return flat.view(n, h, w, c).permute(0, 3, 1, 2)
+        return flat.view(self.shape)
+
+
+def full_cuda(quick: bool) -> list[Case]:
+    exponents = {
+        torch.float32: range(10, 31, 2),
+        torch.bfloat16: range(10, 31, 2),
+        torch.float16: range(12, 31, 4 if quick else 2),
+        torch.int8: (16, 20, 24, 28),
+        torch.int32: (16, 20, 24, 28),
+        torch.float64: (16, 20, 24, 28),
+    }
+    if quick:
+        exponents = {torch.float32: range(12, 29, 4), torch.bfloat16: range(12, 29, 4)}
+    return [Case("full", (2**e,), None, dtype) for dtype, es in exponents.items() for e in es]
+
+
+def full_cpu(quick: bool) -> list[Case]:
+    exponents = {
+        torch.float32: range(10, 25, 4) if quick else range(10, 27, 2),
+        torch.bfloat16: (12, 20) if quick else (12, 16, 20, 24),
+    }
+    return [Case("full", (2**e,), None, dtype) for dtype, es in exponents.items() for e in es]
+
+
+def shapes(dtypes: list[torch.dtype], quick: bool, most: int | None = None) -> list[Case]:
+    """The 30 shapes, every third one if quick, each with at most `most` elements; those that then coincide once."""
+    chosen = dict.fromkeys((scaled(shape, most), dims) for shape, dims in (SHAPES[::3] if quick else SHAPES))
+    return [Case("shapes", shape, dims, dtype) for dtype in dtypes for shape, dims in chosen]
+
+
+def scaled(shape: tuple[int, ...], most: int | None) -> tuple[int, ...]:
+    """The shape with its largest dim halved until it has at most `most` elements."""
+    sizes = list(shape)
+    while most is not None and math.prod(sizes) > most:
+        sizes[sizes.index(max(sizes))] //= 2
+    return tuple(sizes)
+
+
+def ops(most: int | None = None) -> list[Case]:
+    """The other operators, on a full reduction, rows, columns and a middle dim."""
+    chosen = [
+        ((67108864,), None),
+        ((32768, 2048), (1,)),
+        ((32768, 2048), (0,)),
+        ((128, 1024, 512), (1,)),
+    ]
+    return [
+        Case("ops", scaled(shape, most), dims, dtype, op)
+        for dtype in (torch.float32, torch.bfloat16)
+        for op in ("mean", "prod", "amax", "amin")
+        for shape, dims in chosen
+        if op != "prod" or dtype is torch.float32  # products of bf16 elements soon leave the type
+    ]
+
+
+def layouts(most: int | None = None) -> list[Case]:
+    """Reductions whose order of elements differs from their order in memory, and one where it does not."""
+    chosen = [
+        ((16384, 4096), None, "transposed"),
+        ((32, 1024, 2048), (1, 2), "transposed"),
+        ((64, 256, 56, 56), None, "channels_last"),
+        ((64, 256, 56, 56), (0, 2, 3), "channels_last"),
+    ]
+    return [
+        Case("layouts", scaled(shape, most), dims, dtype, layout=layout)
+        for dtype in (torch.float32, torch.bfloat16)
+        for shape, dims, layout in chosen
+    ]

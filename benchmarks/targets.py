@@ -1,0 +1,178 @@
+"""The targets, each with the figure that this run measured. Times are medians, ratios medians over rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+from .contenders import OURS, PEERS
+from .shapes import MiB
+
+SCRATCH = 4 * MiB
+
+
+@dataclass
+class Target:
+    """One line: what is asked, what was measured, the case that decided it."""
+
+    what: str
+    asked: str
+    measured: str
+    met: bool
+    worst: str = ""
+
+
+def name(row: dict) -> str:
+    op = "" if row["op"] == "sum" else row["op"] + " "
+    threads = f", {row['threads']} threads" if row.get("threads", 1) > 1 else ""
+    return f"{op}{row['dtype']} {row['label']}{threads}"
+
+
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def slower(contender: dict, key: str) -> bool:
+    """Slower than the peer in at least three quarters of the rounds: less is noise."""
+    return contender[key]["high"] < 1
+
+
+def evaluate(rows: list[dict]) -> list[dict]:
+    cuda = [r for r in rows if r["device"] == "cuda"]
+    found = [*_full(cuda), *_shapes(cuda), *_layouts(cuda), *_peers(cuda), *_host(rows)]
+    found += [*_cpu(rows), *_promises(rows), *_scratch(cuda)]
+    return [asdict(target) for target in found]
+
+
+def _with(rows: list[dict], suite: str, mode: str, *also: str) -> list[tuple[dict, dict]]:
+    """(row, contender) of the suite's rows that have the mode and every key of `also` in it."""
+    pairs = [(r, r["contenders"].get(mode)) for r in rows if r["suite"] == suite]
+    return [(r, c) for r, c in pairs if c is not None and all(key in c for key in also)]
+
+
+def _excess(pairs: list[tuple[dict, dict]], allowed: Callable[[float], float]) -> tuple[float, dict, float]:
+    """The largest time above what is allowed for the limit's own time, in us, with its row and that allowance."""
+    over = []
+    for r, c in pairs:
+        most = allowed(r["contenders"]["limit"]["us"]["median"])
+        over.append((c["us"]["median"] - most, r, most))
+    return max(over, key=lambda item: item[0])
+
+
+def _within(what: str, asked: str, pairs: list, allowed: Callable[[float], float]) -> Iterator[Target]:
+    if pairs:
+        excess, worst, most = _excess(pairs, allowed)
+        measured = f"{excess:+.2f} us against {most:.2f} us"
+        yield Target(what, asked, measured, excess <= 0, name(worst))
+
+
+FULL = {  # share of the limit, and microseconds on top of it
+    "atomic": (0.99, 0.3),
+    "deterministic": (0.985, 1.0),
+}
+
+
+def _full(rows: list[dict]) -> Iterator[Target]:
+    for mode, (share, extra) in FULL.items():
+        pairs = [(r, c) for r, c in _with(rows, "full", mode, "times_limit") if r["dtype"] != "float64"]
+        large = [(r, c) for r, c in pairs if r["in_bytes"] >= 16 * MiB]
+        small = [(r, c) for r, c in pairs if r["in_bytes"] < 16 * MiB]
+        line = f"<= limit / {share} + {extra} us"
+
+        def allowed(limit: float, share=share, extra=extra) -> float:
+            return limit / share + extra
+
+        yield from _within(f"full, {mode}, every size", line, pairs, allowed)
+        yield from _within(f"full, {mode}, from 16 MiB up", line, large, allowed)
+        yield from _within(f"full, {mode}, below 16 MiB", line + " + 2 us", small, lambda t, a=allowed: a(t) + 2)
+
+
+def _shapes(rows: list[dict]) -> Iterator[Target]:
+    for mode in OURS:
+        pairs = _with(rows, "shapes", mode, "times_limit")
+        if not pairs:
+            continue
+        mean = geometric_mean([c["times_limit"]["median"] for _, c in pairs])
+        worst = max(pairs, key=lambda p: p[1]["times_limit"]["median"])[0]
+        what = f"shapes, {mode}, geometric mean of {len(pairs)}"
+        yield Target(what, "<= 1.15 x limit", f"{mean:.3f}", mean <= 1.15)
+        yield Target(what, "<= 1.08 x limit", f"{mean:.3f}", mean <= 1.08, name(worst))
+        asked = "<= 1.25 x limit or limit + 1 us"
+        yield from _within(f"shapes, {mode}, worst", asked, pairs, lambda t: max(1.25 * t, t + 1))
+
+
+def _layouts(rows: list[dict]) -> Iterator[Target]:
+    other = "memory order not logical order"
+    pairs = _with(rows, "layouts", "deterministic", "times_limit")
+    yield from _within(f"{other}, deterministic", "<= 2 x limit", pairs, lambda t: 2 * t)
+    pairs = _with(rows, "layouts", "atomic", "times_limit")
+    asked = "<= 1.25 x limit or limit + 1 us"
+    yield from _within(f"{other}, atomic", asked, pairs, lambda t: max(1.25 * t, t + 1))
+
+
+def _not_slower(what: str, pairs: list[tuple[dict, dict]], key: str) -> Iterator[Target]:
+    if pairs:
+        lost = sum(slower(c, key) for _, c in pairs)
+        below = sum(c[key]["median"] < 1 for _, c in pairs)
+        worst_row, worst = min(pairs, key=lambda p: p[1][key]["median"])
+        measured = f"slower in {lost} of {len(pairs)} (by the median alone {below}), least {worst[key]['median']:.3f} x"
+        yield Target(what, "never slower", measured, lost == 0, name(worst_row))
+
+
+def _peers(rows: list[dict]) -> Iterator[Target]:
+    for suite in ("full", "shapes", "ops", "layouts"):
+        for mode in OURS:
+            for peer in PEERS:
+                key = "speedup" if peer == "torch" else f"speedup_over_{peer}"
+                yield from _not_slower(f"{suite}, {mode}, against {peer}", _with(rows, suite, mode, key), key)
+
+
+def _host(rows: list[dict]) -> Iterator[Target]:
+    for device in ("cuda", "cpu"):
+        for mode in OURS:
+            for grad in (False, True):
+                pairs = _with([r for r in rows if r["device"] == device], "host", mode, "speedup")
+                pairs = [(r, c) for r, c in pairs if r["grad"] == grad]
+                what = f"host time, {device}, {mode}{', with gradient' if grad else ''}"
+                yield from _not_slower(what, pairs, "speedup")
+
+
+def _cpu(rows: list[dict]) -> Iterator[Target]:
+    cpu = [r for r in rows if r["device"] == "cpu"]
+    for suite in ("full", "shapes", "ops", "layouts"):
+        for count in sorted({r["threads"] for r in cpu}):
+            pairs = _with([r for r in cpu if r["threads"] == count], suite, "deterministic", "speedup")
+            plural = "s" if count > 1 else ""
+            yield from _not_slower(f"CPU, {suite}, {count} thread{plural}, against torch", pairs, "speedup")
+
+
+def _always(what: str, pairs: list[tuple[dict, dict]], holds: Callable[[dict, dict], bool]) -> Iterator[Target]:
+    """A promise: no case may break it."""
+    if pairs:
+        broken = [r for r, c in pairs if not holds(r, c)]
+        measured = f"{len(pairs) - len(broken)} of {len(pairs)} cases"
+        yield Target(what, "always", measured, not broken, name(broken[0]) if broken else "")
+
+
+def _promises(rows: list[dict]) -> Iterator[Target]:
+    for device in ("cuda", "cpu"):
+        for mode in OURS:
+            pairs = [(r, r["contenders"].get(mode, {})) for r in rows if r["device"] == device]
+            pairs = [(r, c) for r, c in pairs if "error" in c]
+            if mode == "deterministic":
+                yield from _always(f"{mode}, {device}: bits repeat", pairs, lambda r, c: c["distinct"] == 1)
+            # Written so that NaN does not hold.
+            what = f"{mode}, {device}: error within its bound"
+            yield from _always(what, pairs, lambda r, c, mode=mode: c["error"] <= r["bounds"][mode])
+            compared = [(r, c) for r, c in pairs if "equals_cpu" in c]
+            yield from _always(f"{mode}: CUDA and CPU agree bit for bit", compared, lambda r, c: c["equals_cpu"])
+
+
+def _scratch(rows: list[dict]) -> Iterator[Target]:
+    pairs = [(r, c) for r in rows for c in r["contenders"].values() if "scratch_bytes" in c]
+    if pairs:
+        worst, most = max(pairs, key=lambda p: p[1]["scratch_bytes"])
+        nbytes = most["scratch_bytes"]
+        measured = f"{nbytes / MiB:.2f} MiB"
+        yield Target("memory beside input and output", "<= 4 MiB", measured, nbytes <= SCRATCH, name(worst))
