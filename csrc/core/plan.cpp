@@ -155,9 +155,9 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
       kRowsWarps * (plan.vector ? std::max<int64_t>(kLoadsInFlight * kWarp * s.v / kChunk, 1) : 1);
   plan.block = kRowsWarps * kWarp;
 
-  if ((padded <= cta_slots || (l.outputs == 1 && padded == 2 * cta_slots)) && c.split <= 1) {
+  if ((padded <= cta_slots || (l.outputs == 1 && padded <= 2 * kRowsWarps)) && c.split <= 1) {
     plan.log_slots = log2_of(padded);
-    int64_t slots = std::max(cta_slots, padded);  // twice is still faster than a second pass
+    int64_t slots = std::max(cta_slots, padded);  // two rounds are still faster than a second pass
     // Few rows: smaller CTAs, so that every SM gets one.
     while (slots > padded && ceil_div(l.outputs * padded, slots) < 2 * gpu.sms) slots /= 2;
     plan.rows_per_cta = static_cast<int>(slots / padded);
