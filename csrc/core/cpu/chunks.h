@@ -21,14 +21,11 @@ TR_HD bool can_group(int64_t group) {
 // Pointers stay as they were stored: copying them right away, as a vector, would wait for those stores.
 template <class Op, class T, class Acc, int Steps, int Group>
 TR_HD void ordered_chunk(const char* const* x, int64_t prefetch, Acc* __restrict out) {
-  constexpr int kVectors = kLeaves / kSubtrees, kBlock = kVectors * kLanes<Acc>;
+  constexpr int kVectors = kLeaves / kSubtrees;
   for (int i = 0; i < kSubtrees * Group; i += kLanes<Acc>) {
-    if (prefetch) {
-      for (int s = 0; s < Steps; ++s) {
-        const char* block = x[s] + static_cast<int64_t>(i * kVectors * sizeof(T)) + prefetch;
-        for (int line = 0; line < kBlock * static_cast<int>(sizeof(T)); line += 64) __builtin_prefetch(block + line);
-      }
-    }
+    // The four windows usually follow one another: lines are fetched in the order of memory, not of reading.
+    constexpr int64_t kBytes = Steps * kVectors * kLanes<Acc> * sizeof(T);
+    if (prefetch) prefetch_bytes(x[0] + i / kLanes<Acc> * kBytes + prefetch, kBytes);
     const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, Group, kVectors>(x, i * kVectors);
     __builtin_memcpy(out + i, &v, sizeof(v));
   }

@@ -81,7 +81,7 @@ class ColumnsKernel {
     filled_ |= !whole;  // every output's last chunk lacks the same elements
     const char* window[kSteps];
     source.windows(k, whole ? copies_ : tail_, window);
-    job_.elements.windows(window, source.steps(k), width, job_.prefetch(), leaves_);
+    job_.elements.windows(window, source.steps(k), width, job_.prefetch() ? kChunkPrefetch : 0, leaves_);
     push_tree(kSubtrees, width, 8);
   }
 

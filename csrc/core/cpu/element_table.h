@@ -13,26 +13,33 @@ Elements<Acc> converting() {
 
 template <class Op, class T, class Acc>
 Elements<Acc> reading() {
-  return {sizeof(T),         identity_bits<Op, T>(), convert<T, Acc>,    leaves<Op, T, Acc>,
+  return {sizeof(T),         identity_bits<Op, T>(), convert<T, Acc>,   leaves<Op, T, Acc>,
           trees<Op, T, Acc>, windows<Op, T, Acc>,    chunks<Op, T, Acc>};
 }
 
 // A type that is common with this compute type has its own loops; the others are converted in blocks.
 template <class Op, class T, class Acc>
 Elements<Acc> elements_of() {
-  constexpr bool is_float = std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value ||
-                            std::is_floating_point<T>::value;
+  constexpr bool is_float =
+      std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || std::is_floating_point<T>::value;
   constexpr bool is_extreme = std::is_same<Op, Max>::value || std::is_same<Op, Min>::value;
   if constexpr (is_float && std::is_same<Acc, int64_t>::value) {
-    if constexpr (is_extreme) return {};  // Max and Min keep the kind of type
-    else return converting<T, Acc>();
+    if constexpr (is_extreme)
+      return {};  // Max and Min keep the kind of type
+    else
+      return converting<T, Acc>();
   } else if constexpr (is_float && sizeof(Acc) == 8) {
-    if constexpr (std::is_same<T, double>::value) return reading<Op, T, Acc>();
-    else if constexpr (is_extreme) return {};
-    else return converting<T, Acc>();
+    if constexpr (std::is_same<T, double>::value)
+      return reading<Op, T, Acc>();
+    else if constexpr (is_extreme)
+      return {};
+    else
+      return converting<T, Acc>();
   } else if constexpr (is_float) {
-    if constexpr (std::is_same<T, double>::value) return {};  // an input is never rounded to fp32
-    else return reading<Op, T, Acc>();
+    if constexpr (std::is_same<T, double>::value)
+      return {};  // an input is never rounded to fp32
+    else
+      return reading<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, int64_t>::value) {
     return reading<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, double>::value && std::is_same<Op, Prod>::value) {

@@ -37,7 +37,7 @@ struct Elements {
   void (*trees)(const char* x, int levels, int64_t count, Acc* out);
   // Of a chunk of `group` adjacent columns, whose rows s * 256 .. s * 256 + 255 are at x[s], out[subtree][column].
   // can_group() says which groups there are. Only the first `steps` (2 or 4) of x are read. Lines `prefetch` bytes
-  // ahead are fetched unless it is 0.
+  // ahead of x[0] are fetched unless it is 0.
   void (*windows)(const char* const* x, int steps, int64_t group, int64_t prefetch, Acc* out);
   // Of each of `chunks` contiguous chunks of one column, out[subtree]; where the order is free, that of all of them.
   void (*chunks)(const char* x, int64_t chunks, int64_t prefetch, Acc* out);
@@ -61,10 +61,10 @@ struct Flipped {
 template <class Acc, class T>
 TR_HD Acc element(T x) {
   if constexpr (std::is_same<Acc, int64_t>::value && std::is_floating_point<T>::value) {
-    // Truncates; saturates where C++ leaves the cast undefined, and NaN is the smallest int64, both as CUDA does.
+    // Truncates; the smallest int64 for NaN and beyond the range, as truncate() of numeric.h.
     constexpr T limit = T(9223372036854775808.0);
     const bool inside = x >= -limit && x < limit;
-    return inside ? static_cast<int64_t>(x) : x >= limit ? INT64_MAX : INT64_MIN;
+    return inside ? static_cast<int64_t>(x) : INT64_MIN;
   } else {
     return widen<Acc>(x);
   }
@@ -84,7 +84,7 @@ TR_HD Acc element(Flipped x) {
 template <class Acc, class T>
 TR_HD Acc element(AsBool<T> x) {
   return static_cast<Acc>(element<double>(x.value) != 0);  // every type but 64-bit integers is exact in fp64,
-}                                                          // and those round to zero only from zero
+}  // and those round to zero only from zero
 
 // An element that changes no result.
 template <class Op, class T>

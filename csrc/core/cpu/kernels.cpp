@@ -37,8 +37,8 @@ void combine_pieces(const Job<Op, Acc>& job) {
 template <class Op, class Acc>
 void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Threads& threads) {
   const Buffer<Acc> partials(plan.split > 1 ? problem.layout.outputs * plan.split : 0);
-  const Job<Op, Acc> job{problem, plan, make_elements<Op, Acc>(problem), make_writer<Op, Acc>(problem),
-                         in,      out,  partials.data};
+  const Job<Op, Acc> job{problem, plan,         make_elements<Op, Acc>(problem), make_writer<Op, Acc>(problem), in,
+                         out,     partials.data};
   switch (plan.family) {
     case Family::Rows:
       in_parallel<RowsKernel<Op, Acc>>(job, threads);

@@ -27,7 +27,8 @@ bool prefers_columns(const Layout& l) {
   if (l.kept_dims == 0 || l.reduced_dims == 0) return false;
   const KeptDim& kept = l.kept[l.kept_dims - 1];
   const int64_t reduced_stride = l.reduced[l.reduced_dims - 1].stride;
-  const bool beside = kept.in_stride != 0 && reduced_stride != 1 && (reduced_stride == 0 || kept.in_stride < reduced_stride);
+  const bool beside =
+      kept.in_stride != 0 && reduced_stride != 1 && (reduced_stride == 0 || kept.in_stride < reduced_stride);
   return beside && (l.n > kLeaves || kept.size >= kNarrowColumns);
 }
 
@@ -59,20 +60,25 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   const auto acc = static_cast<int64_t>(size_of(p.compute));
   CpuPlan plan;
   plan.family = choose(l, constraint);
-  plan.expected_bytes = distinct_elements(l) * static_cast<int64_t>(size_of(p.in)) +
-                        l.outputs * static_cast<int64_t>(size_of(p.out));
+  plan.expected_bytes =
+      distinct_elements(l) * static_cast<int64_t>(size_of(p.in)) + l.outputs * static_cast<int64_t>(size_of(p.out));
   if (plan.family == Family::Empty) return plan;
 
+  const int64_t elements = l.n * l.outputs;
+  const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   int64_t units = l.outputs;  // what can be shared out without cutting an output
   if (plan.family == Family::Columns) {
     const int64_t columns = l.kept[l.kept_dims - 1].size;
     plan.strip = std::min(columns, kStripBytes / acc);
+    // Narrower strips where there are too few of them for the threads, and too few chunks to share out instead.
+    const int64_t others = l.outputs / columns * padded;
+    while (others * ceil_div(columns, plan.strip) < threads && elements > kGrain && plan.strip >= 2 * kManyColumns) {
+      plan.strip = ceil_div(plan.strip, 2);
+    }
     plan.strips = ceil_div(columns, plan.strip);
     units = l.outputs / columns * plan.strips;
   }
 
-  const int64_t elements = l.n * l.outputs;
-  const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   int64_t wanted = 1;
   if (constraint.split) {
     wanted = constraint.split;

@@ -43,10 +43,14 @@ Write<Acc> writer_to(DType out) {
     using Out = decltype(t);
     constexpr bool is_integer = std::is_integral<Out>::value || std::is_same<Out, Bool>::value;
     constexpr bool is_wider = std::is_same<Out, double>::value && sizeof(Acc) == 4;
-    if constexpr (is_integer && !std::is_same<Acc, int64_t>::value) return nullptr;  // those are reduced in int64
-    else if constexpr (is_integer && std::is_same<Op, Mean>::value) return nullptr;  // a mean is floating
-    else if constexpr (is_wider) return nullptr;                                     // reduced in fp64
-    else return write<Op, Out, Acc>;
+    if constexpr (is_integer && !std::is_same<Acc, int64_t>::value)
+      return nullptr;  // those are reduced in int64
+    else if constexpr (is_integer && std::is_same<Op, Mean>::value)
+      return nullptr;  // a mean is floating
+    else if constexpr (is_wider)
+      return nullptr;  // reduced in fp64
+    else
+      return write<Op, Out, Acc>;
   });
 }
 

@@ -1,5 +1,5 @@
-// Short rows: at most 256 elements an output, so that an output is a tree with one element a leaf. A block of outputs at
-// a time, with vectors across them.
+// Short rows: at most 256 elements an output, so that an output is a tree with one element a leaf. A block of outputs
+// at a time, with vectors across them.
 #pragma once
 
 #include "source.h"

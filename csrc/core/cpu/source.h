@@ -57,9 +57,7 @@ class Source {
   }
 
   // Makes missing elements of a chunk that is not whole the identity.
-  void fill(char* copies) const {
-    fill_elements(elements_.identity, elements_.size, kChunk * width_, copies);
-  }
+  void fill(char* copies) const { fill_elements(elements_.identity, elements_.size, kChunk * width_, copies); }
 
   // `count` rows from k on, of a single column or packed.
   void copy(int64_t k, int64_t count, char* copies) const {
@@ -74,13 +72,15 @@ class Source {
   // How many of those windows windows() of elements has to read.
   int steps(int64_t k) const { return layout_.n - k <= 2 * kLeaves ? 2 : kSteps; }
 
-  // Fetches those windows of the chunk at row k that are contiguous. After the last chunk, the next output is taken to
-  // follow in memory.
+  // Fetches the chunk at row k. After the last chunk of a contiguous output, the next one is taken to follow in memory.
   void prefetch(int64_t k) const {
     if (!packed_) return;
-    if (layout_.reduced_dims <= 1) return prefetch_bytes(row(k), kChunk * width_ * elements_.size);
-    for (int s = 0; s < kSteps; ++s, k += kLeaves) {
-      if (k + kLeaves <= layout_.n && run(k) >= kLeaves) prefetch_bytes(row(k), kLeaves * width_ * elements_.size);
+    const int64_t bytes = width_ * elements_.size;
+    if (layout_.reduced_dims <= 1) return prefetch_bytes(row(k), kChunk * bytes);
+    for (int64_t i = k, end = smaller(k + kChunk, layout_.n); i < end;) {
+      const int64_t rows = smaller(run(i), end - i);
+      prefetch_bytes(row(i), rows * bytes);
+      i += rows;
     }
   }
 
@@ -101,8 +101,8 @@ class Source {
     if (longer < count) leaves_of(static_cast<int>(steps), k + first + longer, count - longer, out + longer * width_);
   }
 
-  // How many leaves from `leaf` on, an aligned power of two, one call of leaves() of elements can read: they have as many
-  // elements each, and kRowsAtOnce together at most. 0 if there are none.
+  // How many leaves from `leaf` on, an aligned power of two, one call of leaves() of elements can read: they have as
+  // many elements each, and kRowsAtOnce together at most. 0 if there are none.
   int leaves_at_once(int64_t k, int64_t leaf, int* steps) const {
     const int64_t rows = smaller(layout_.n - k, kChunk), rest = rows % kLeaves;
     *steps = static_cast<int>(rows / kLeaves + (leaf < rest));

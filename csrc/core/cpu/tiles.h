@@ -10,8 +10,8 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-// y[i * pitch + j] = x[i + j * stride] for i, j < the number of lanes: a square in registers. Each of log2(lanes) stages
-// rotates the bits of (register, lane) by one place.
+// y[i * pitch + j] = x[i + j * stride] for i, j < the number of lanes: a square in registers. Each of log2(lanes)
+// stages rotates the bits of (register, lane) by one place.
 template <class Word, class Any>
 void transpose_square(const Any* x, int64_t stride, Any* y, int64_t pitch) {
   constexpr int kSide = kLanes<Word>;
@@ -61,7 +61,9 @@ template <class Op, class Acc>
 class Tiles {
  public:
   explicit Tiles(const Job<Op, Acc>& job)
-      : layout_(job.layout()), size_(job.elements.size), lines_(lines_at_once(job.layout(), size_)),
+      : layout_(job.layout()),
+        size_(job.elements.size),
+        lines_(lines_at_once(job.layout(), size_)),
         buffer_(lines_ ? lines_ * layout_.reduced[layout_.reduced_dims - 1].size * size_ + kChunk * size_ : 0) {}
 
   // Whether tiles are worth it.
@@ -87,7 +89,7 @@ class Tiles {
 
  private:
   static constexpr int64_t kUsual = int64_t{64} << 10, kMost = int64_t{1} << 20;  // bytes: the first and second cache
-  static constexpr int64_t kFewest = 4, kEnough = 16;                            // lines
+  static constexpr int64_t kFewest = 4, kEnough = 16;                             // lines
 
   static int64_t lines_at_once(const Layout& l, int64_t size) {
     if (l.reduced_dims < 2 || l.n <= kChunk) return 0;
@@ -102,7 +104,8 @@ class Tiles {
 
   // Appends some lines, or what is left of one.
   void append() {
-    const ReducedDim &inner = layout_.reduced[layout_.reduced_dims - 1], &outer = layout_.reduced[layout_.reduced_dims - 2];
+    const ReducedDim &inner = layout_.reduced[layout_.reduced_dims - 1],
+                     &outer = layout_.reduced[layout_.reduced_dims - 2];
     int64_t rest = k_ / inner.size, offset = k_ % inner.size * inner.stride;
     const int64_t line = rest % outer.size;
     for (int d = layout_.reduced_dims - 2; d >= 0; --d) {

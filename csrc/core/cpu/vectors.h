@@ -36,8 +36,8 @@ TR_HD Vector<Acc> load(const Acc* x) {
   return v;
 }
 
-// 16-bit values as 32-bit ones; by intrinsics, as GCC 12 widens such vectors in pieces. (The unmasked AVX-512 forms make
-// it warn of an uninitialised variable in its own headers.)
+// 16-bit values as 32-bit ones; by intrinsics, as GCC 12 widens such vectors in pieces. (The unmasked AVX-512 forms
+// make it warn of an uninitialised variable in its own headers.)
 TR_HD Vector<uint32_t> load_16_bits(const void* x) {
 #if defined(__AVX512F__)
   const __m256i narrow = _mm256_loadu_si256(static_cast<const __m256i*>(x));
