@@ -1,42 +1,15 @@
 #include "plan.h"
 
-#include <algorithm>
-#include <stdexcept>
-#include <string>
-
-#include "order.h"
-#include "tuning.h"
+#include "plan_detail.h"
 
 namespace torch_reduce {
 namespace {
 
 using namespace tuning;
+using namespace planning;
 
-constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
-constexpr int kWarp = 32;
 constexpr int64_t kColumnsMost = int64_t{1} << 33;    // columns number leaves with 32 bits
 constexpr int64_t kSegmentedMost = int64_t{1} << 30;  // divisions by a multiplication are exact to here, rounded up
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t power_of_two_above(int64_t x) {
-  int64_t p = 1;
-  while (p < x) p *= 2;
-  return p;
-}
-
-int log2_of(int64_t power_of_two) {
-  int l = 0;
-  while ((int64_t{1} << l) < power_of_two) ++l;
-  return l;
-}
-
-// What the families can do with a problem.
-struct Shape {
-  int64_t v;  // elements per 16 bytes; 1 for types that kernels read through a runtime switch
-  bool aligned;
-  bool row_vector, row_segmented, short_vector, short_scalar, column_vector, column_segmented, columns;
-};
 
 // The types each compute type reads at full width; others are rare and read an element at a time.
 bool has_vector_loads(const Problem& p) {
@@ -61,10 +34,14 @@ Shape inspect(const Problem& p) {
   bool kept_multiple = true;
   for (int d = 0; d < l.kept_dims; ++d) kept_multiple &= l.kept[d].in_stride % s.v == 0;
   const bool rows_aligned = s.aligned && kept_multiple && inner_reduced == 1;
-  s.row_vector = rows_aligned && l.reduced_dims <= 1;
-  s.row_segmented = rows_aligned && l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 &&
-                    l.reduced[0].stride % s.v == 0 && l.n < kSegmentedMost;
-  s.short_vector = s.row_vector && l.n <= kWarp * s.v && l.n % s.v == 0;
+  const bool small_numbers = l.n < kSegmentedMost && l.outputs < kSegmentedMost;
+  s.row_vector = rows_aligned && l.reduced_dims <= 1 && l.kept_dims <= 1;
+  s.row_segmented =
+      rows_aligned && small_numbers &&
+      (l.reduced_dims <= 1 ? l.n % s.v == 0
+                           : l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 && l.reduced[0].stride % s.v == 0);
+  s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
+                   (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp;
 
   s.columns = l.kept_dims > 0 && l.n < kColumnsMost;
@@ -73,14 +50,10 @@ Shape inspect(const Problem& p) {
     bool multiple = inner.in_stride == 1 && inner.size % s.v == 0;
     for (int d = 0; d + 1 < l.kept_dims; ++d) multiple &= l.kept[d].in_stride % s.v == 0;
     for (int d = 0; d < l.reduced_dims; ++d) multiple &= l.reduced[d].stride % s.v == 0;
-    s.column_vector = s.aligned && multiple && l.reduced_dims <= 1;
-    s.column_segmented = s.aligned && multiple && l.reduced_dims == 2 && l.n < kSegmentedMost;
+    s.column_vector = s.aligned && multiple && l.reduced_dims <= 1 && l.kept_dims <= 2;
+    s.column_segmented = s.aligned && multiple && l.reduced_dims <= 2 && small_numbers;
   }
   return s;
-}
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw std::invalid_argument("reduce: the constraint on the plan is not legal for this tensor: " + what);
 }
 
 struct Choice {
@@ -126,144 +99,6 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   return pick(beside ? Family::Columns : Family::Rows);
 }
 
-// Shares the leaves of an output among CTAs so that a power of two of `steps` go to each. A step is what a CTA does
-// in one pass; `wanted` is how many steps a unit should have. Scratch is kept small by longer units.
-void split(Plan& plan, const Problem& p, int64_t steps, int64_t wanted, const Constraint& c, int64_t ctas_per_unit) {
-  const int64_t padded = power_of_two_above(steps);
-  const int64_t acc = static_cast<int64_t>(size_of(p.compute));
-  int64_t passes = std::min(power_of_two_above(std::max<int64_t>(wanted, 1)), padded);
-  if (c.split) {
-    if (c.split != power_of_two_above(c.split) || c.split > padded) refuse("split is a power of two of units");
-    passes = padded / c.split;
-  }
-  auto too_many = [&](int64_t units) {
-    return units > 1 && (units * p.layout.outputs > kMaxScratch / 2 / acc || units * ctas_per_unit > kMaxGrid);
-  };
-  while (passes < padded && too_many(ceil_div(steps, passes))) passes *= 2;
-  plan.passes = passes;
-  plan.units = std::max<int64_t>(ceil_div(steps, passes), 1);
-}
-
-// The tree over the passes stands in shared memory, a value per level.
-int64_t pass_levels(const Plan& plan) { return plan.passes > 1 ? log2_of(plan.passes) + 1 : 0; }
-
-void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
-  const Layout& l = p.layout;
-  plan.segmented = plan.vector && !s.row_vector;
-  const int64_t chunks = chunk_count(l.n), padded = power_of_two_above(chunks);
-  const int64_t cta_slots =
-      kRowsWarps * (plan.vector ? std::max<int64_t>(kLoadsInFlight * kWarp * s.v / kChunk, 1) : 1);
-  plan.block = kRowsWarps * kWarp;
-
-  if ((padded <= cta_slots || (l.outputs == 1 && padded <= 2 * kRowsWarps)) && c.split <= 1) {
-    plan.log_slots = log2_of(padded);
-    int64_t slots = std::max(cta_slots, padded);  // two rounds are still faster than a second pass
-    // Few rows: smaller CTAs, so that every SM gets one.
-    while (slots > padded && ceil_div(l.outputs * padded, slots) < 2 * gpu.sms) slots /= 2;
-    plan.rows_per_cta = static_cast<int>(slots / padded);
-    plan.block = static_cast<int>(std::min<int64_t>(slots, kRowsWarps)) * kWarp;
-  } else {
-    const bool whole = l.outputs >= kSplitBelowRowsPerSm * gpu.sms;
-    // A CTA that takes a ticket waits for it, so atomics into scratch want fewer CTAs.
-    const bool takes_ticket = p.mode == Mode::Atomic && p.out != p.compute;
-    const int64_t most_ctas = takes_ticket ? kRowsTicketCtas : kRowsCtas;
-    int64_t slots = cta_slots;
-    while (slots < kRowsMaxSlots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
-    slots = std::min(padded, slots);
-    if (c.split > 1) slots = std::min(slots, std::max<int64_t>(padded / c.split, 1));
-    plan.log_slots = log2_of(slots);
-    const int64_t steps = ceil_div(chunks, slots);
-    split(plan, p, steps, whole ? steps : 1, c, l.outputs);
-    // Slots are cheaper than passes: no barrier in between.
-    while (plan.passes > 1 && plan.log_slots < 10) {
-      plan.passes /= 2;
-      ++plan.log_slots;
-    }
-  }
-  plan.tiles = ceil_div(l.outputs, plan.rows_per_cta);
-  plan.grid = plan.tiles * plan.units;
-  plan.shared_bytes =
-      ((static_cast<int64_t>(plan.rows_per_cta) << plan.log_slots) + pass_levels(plan)) * size_of(p.compute);
-}
-
-void plan_short_rows(Plan& plan, const Problem& p, const Shape& s) {
-  const int64_t v = plan.vector ? s.v : 1;
-  plan.log_lanes = log2_of(power_of_two_above(ceil_div(p.layout.n, v)));
-  plan.block = kShortRowsWarps * kWarp;
-  plan.rows_per_cta = kShortRowsWarps * kShortRowsUnroll * (kWarp >> plan.log_lanes);
-  plan.tiles = plan.grid = ceil_div(p.layout.outputs, plan.rows_per_cta);
-}
-
-// Columns with 2^log_across lanes side by side.
-Plan columns_across(const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c, Plan plan, int64_t across) {
-  const Layout& l = p.layout;
-  const int64_t v = plan.vector ? s.v : 1;
-  const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns;
-  const int64_t vectors = ceil_div(columns, v);
-  const int64_t rows_per_warp = kWarp / across;
-  plan.log_across = log2_of(across);
-
-  // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
-  const bool one_step = plan.vector && !plan.segmented && l.n <= kLeaves;
-  plan.batch_leaves =
-      one_step ? (l.n <= kLoadsInFlight / 2 ? kLoadsInFlight / 2 : kLoadsInFlight) : kLoadsInFlight / kSteps;
-  const int64_t batch_leaves = rows_per_warp * plan.batch_leaves;                       // of a warp
-  const int64_t warps = ceil_div(std::max<int64_t>(leaf_count(l.n), 1), batch_leaves);  // if each took one batch
-  const int64_t warps_along = std::min<int64_t>(kColumnsWarps, power_of_two_above(warps));
-  const int64_t warps_across =
-      std::min<int64_t>(kColumnsWarps / warps_along, power_of_two_above(ceil_div(vectors, across)));
-  plan.log_warps_along = log2_of(warps_along);
-  plan.log_warps_across = log2_of(warps_across);
-  plan.block = static_cast<int>(warps_along * warps_across) * kWarp;
-  plan.tiles = ceil_div(vectors, across * warps_across) * batch;
-
-  const int64_t steps = ceil_div(warps, warps_along), padded = power_of_two_above(steps);
-  // A warp's leaves stay in one chunk, and the batches' results in shared memory.
-  const int64_t row_bytes = warps_across * across * v * static_cast<int64_t>(size_of(p.compute));
-  int64_t most = std::min<int64_t>(kColumnsMaxBatches, kLeaves / batch_leaves);
-  while (most > 1 && most * warps_along * row_bytes > kColumnsShared) most /= 2;
-  int64_t batches = std::min(padded, most);
-  if (c.split) {
-    if (c.split > padded) refuse("split is at most the number of batches a column needs");
-    batches = std::min(batches, padded / c.split);
-  } else if (batches < padded || plan.tiles < gpu.sms / 2) {  // split anyway, or too few CTAs: share evenly
-    while (batches > 1 && plan.tiles * ceil_div(steps, batches) < kColumnsCtasPerSm * gpu.sms) batches /= 2;
-  }
-  plan.batches = static_cast<int>(batches);
-  split(plan, p, ceil_div(steps, batches), 1, c, plan.tiles);
-  while (plan.passes > 1 && plan.batches < most) {
-    plan.passes /= 2;
-    plan.batches *= 2;
-  }
-  plan.grid = plan.tiles * plan.units;
-  plan.log_leaves = log2_of(plan.batches * batch_leaves);
-  const int64_t slots = warps_along * plan.batches;
-  plan.shared_bytes = slots * plan.passes == 1 ? 0 : (slots + pass_levels(plan)) * row_bytes;
-  return plan;
-}
-
-// The widest tile whose partials are few, since wide tiles suit the memory and few partials the finish. Where the whole
-// problem is small, a tile narrow enough that no second pass is needed.
-void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
-  const Layout& l = p.layout;
-  const int64_t v = plan.vector ? s.v : 1;
-  plan.segmented = plan.vector && !s.column_vector;
-  const int64_t element = static_cast<int64_t>(size_of(p.in));
-  const int64_t widest = std::min<int64_t>(kWarp, power_of_two_above(ceil_div(l.kept[l.kept_dims - 1].size, v)));
-  const bool small = l.outputs * l.n * element <= kColumnsSmall;
-  bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
-  for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
-  const int64_t narrow = small ? kSector : lines ? kLine : kWarp * 16;
-  const int64_t narrowest = std::min(widest, std::max<int64_t>(narrow / (v * element), 1));
-  Plan wide = columns_across(p, s, gpu, c, plan, widest);
-  for (int64_t across = widest; across >= narrowest; across /= 2) {
-    const Plan candidate = columns_across(p, s, gpu, c, plan, across);
-    if (candidate.units < wide.units) wide = candidate;
-    if (wide.units <= (small ? 1 : kColumnsFewUnits)) break;
-  }
-  plan = wide;
-}
-
 // Whether the outputs fill memory without gaps from the output's address on, so that zeroing it is one memset.
 bool dense(const Layout& l) {
   int64_t last = 0;
@@ -295,6 +130,22 @@ void plan_finish(Plan& plan, const Problem& p) {
 }
 
 }  // namespace
+
+int64_t planning::steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Constraint& c,
+                                 int64_t ctas_per_unit) {
+  const int64_t padded = power_of_two_above(steps);
+  const int64_t acc = static_cast<int64_t>(size_of(p.compute));
+  int64_t per_unit = std::min(power_of_two_above(std::max<int64_t>(wanted, 1)), padded);
+  if (c.split) {
+    if (c.split != power_of_two_above(c.split) || c.split > padded) refuse("split is a power of two of units");
+    per_unit = padded / c.split;
+  }
+  auto too_many = [&](int64_t units) {
+    return units > 1 && (units * p.layout.outputs > kMaxScratch / 2 / acc || units * ctas_per_unit > kMaxGrid);
+  };
+  while (per_unit < padded && too_many(ceil_div(steps, per_unit))) per_unit *= 2;
+  return per_unit;
+}
 
 Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;

@@ -42,23 +42,21 @@ struct Plan {
   Family family = Family::Empty;
   Finish finish = Finish::Direct;
   bool vector = false;     // loads of 16 bytes; else an element at a time, at any stride
-  bool segmented = false;  // with vector: the reduced dims are two
+  bool segmented = false;  // with vector: the reduced dims are two, or the kept dims more than the kernel walks
 
-  int block = 32;      // threads
-  int64_t grid = 0;    // CTAs
-  int64_t units = 1;   // CTAs per output; each takes an aligned range of leaves, a power of two of them
-  int64_t passes = 1;  // how often a CTA repeats its step, to cover its unit
+  int block = 32;     // threads
+  int64_t grid = 0;   // CTAs
+  int64_t units = 1;  // CTAs per output; each takes an aligned range of leaves, a power of two of them
 
-  // Rows: per pass, a CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
+  // Rows: a CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
   int log_slots = 0;
   int rows_per_cta = 1;
   // ShortRows: 2^log_lanes lanes share an output.
   int log_lanes = 0;
   // Columns: 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has
-  // 2^log_warps_across x 2^log_warps_along warps. In a pass a lane takes `batches` batches of `batch_leaves` leaves,
-  // and a warp 2^log_leaves leaves.
+  // 2^log_warps_across x 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
   int log_across = 0, log_warps_across = 0, log_warps_along = 0;
-  int batch_leaves = 1, batches = 1, log_leaves = 0;
+  int batch_leaves = 2, log_batches = 0;
   int64_t tiles = 1;  // CTAs side by side over the columns
 
   bool few_outputs = false;  // Partials lie [output][unit], for a CTA per output; else [unit][output]

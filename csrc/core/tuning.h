@@ -1,12 +1,12 @@
-// Measured constants, each with its reason. Results do not depend on any of them.
+// Measured constants, each with its reason. Results do not depend on any of them. Times are of an H200.
 #pragma once
 
 #include <cstdint>
 
 namespace torch_reduce::tuning {
 
-// Eight 16-byte loads in flight per thread and registers for 1024 threads per SM. Rejected on an H200: 512 threads with
-// registers for 1536 per SM, which spill (1.4 x the limit).
+// Eight 16-byte loads in flight per thread and registers for 1024 threads per SM. Rejected: 512 threads with registers
+// for 1536 per SM, which spill (1.4 x the limit).
 constexpr int kRowsWarps = 8;
 constexpr int kLoadsInFlight = 8;
 
@@ -16,25 +16,36 @@ constexpr int64_t kRowsCtas = 4096;
 // Where an atomic needs a ticket too, fewer: 2^26 bf16 took 39 us with 4096 CTAs and 37 us with 2048.
 constexpr int64_t kRowsTicketCtas = 2048;
 constexpr int64_t kRowsMaxSlots = 64;
+// Whole rows may be longer, up to what shared memory holds.
+constexpr int64_t kRowsMostSlots = 4096;
 
 // Fewer outputs than this per SM leave the last wave of CTAs half empty, so their rows are split.
 constexpr int kSplitBelowRowsPerSm = 4;
 
-constexpr int kColumnsWarps = 8;
-// Columns are cut until there are this many CTAs per SM ...
-constexpr int kColumnsCtasPerSm = 6;
-// ... and a lane takes at most this many batches between barriers.
-constexpr int kColumnsMaxBatches = 8;
-// Shared memory of a CTA for them: three CTAs fit an SM of any supported architecture.
-constexpr int64_t kColumnsShared = 32 << 10;
-// Tiles get narrower, down to a cache line, until an output has at most this many partials ...
-constexpr int64_t kColumnsFewUnits = 16;
-constexpr int64_t kLine = 128;
-// ... and down to a memory sector in problems of at most so many bytes, if that spares the second pass.
-constexpr int64_t kColumnsSmall = 4 << 20;
-constexpr int64_t kSector = 32;
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
+
+constexpr int kColumnsWarps = 8;
+// Registers for as many CTAs per SM; where a thread has four loads only, more threads must have theirs in flight:
+// (3, 2^24) of bf16 took 43 us with four CTAs and 37 us with six.
+constexpr int kColumnsCtasAtOnce = 4;
+constexpr int kColumnsFewLoadsCtasAtOnce = 6;
+// Columns are not cut if there are so many tiles per SM: narrower ones first, as long as they are many, since short
+// CTAs balance better ((128, 1024, 512)/1 fp32: 63.4 us with 512 CTAs, 62.5 with 1024; cut in two, 66.4) ...
+constexpr int64_t kColumnsUncutCtasPerSm = 4;
+// ... and else so many per two SMs: (4096, 16384)/0 fp32 took 61.8 us with 256 CTAs uncut, 63.5 cut.
+constexpr int64_t kColumnsLeastCtasPerTwoSms = 3;
+// Columns that are cut, are cut until there are this many CTAs per SM: 256 to 1024 CTAs are within 1 % for wide
+// tensors, and (2^20, 64)/0 bf16 loses 3 % with 256.
+constexpr int64_t kColumnsCtasPerSm = 3;
+// The width of their tiles in bytes.
+constexpr int64_t kColumnsTile = 256;
+constexpr int64_t kLine = 128;
+constexpr int64_t kSector = 32;
+// Problems of at most so many bytes have tiles as narrow as a sector, if that spares the second pass.
+constexpr int64_t kColumnsSmall = 4 << 20;
+// Shared memory of a CTA: four CTAs fit an SM.
+constexpr int64_t kColumnsShared = 40 << 10;
 
 constexpr int kFinishThreads = 1024;
 // Up to this many outputs get a CTA each for their partials.

@@ -108,7 +108,6 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("grid", plan.grid)
       .add("block", plan.block)
       .add("split", plan.units)
-      .add("passes", plan.passes)
       .add("shared_bytes", plan.shared_bytes)
       .add("scratch_bytes", plan.scratch_bytes)
       .add("expected_bytes", plan.expected_bytes)

@@ -22,6 +22,13 @@ __device__ __forceinline__ uint4 load16(const void* p) {
   return v;
 }
 
+// For memory of which another load of this SM reads the rest of the sector.
+__device__ __forceinline__ uint4 load16_kept(const void* p) {
+  uint4 v;
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+  return v;
+}
+
 template <class In>
 struct alignas(16) Vector {
   In e[vector_width<In>];

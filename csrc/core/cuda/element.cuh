@@ -70,6 +70,10 @@ __device__ __forceinline__ Acc load(const Source& s, int64_t index) {
   }
 }
 
+// The type in which results of elements of a type mostly leave: integers as int64.
+template <class In, class Acc>
+using LikelyOut = std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, Acc, In>;
+
 template <class Out, class Value>
 __device__ __forceinline__ void put(void* out, int64_t index, Value v) {
   static_cast<Out*>(out)[index] = Narrow<Out, Value>::from(v);

@@ -6,88 +6,97 @@
 
 namespace torch_reduce::cuda {
 
-template <class Acc, int Dims>
+template <class Acc, Access A>
 struct FinishArgs {
-  Sink<Acc> sink;
+  const Acc* partials;
+  void* out;
+  int64_t n, outputs;
+  int64_t next_output;  // few outputs: partials from one output to the next
+  int64_t out_stride;   // Contiguous
+  uint32_t units;
+  DType type;
+  bool mean;
   int log_across;        // many outputs: 2^log_across threads side by side
   int units_per_thread;  // many outputs: a power of two
-  KeptIndex<Dims> kept;
+  KeptIndex<A> kept;
 };
+
+template <class O, class Acc, Access A>
+__device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_t output, Acc v) {
+  int64_t place = output * a.out_stride;
+  if constexpr (A != Access::Contiguous) place = a.kept.out(output);
+  write<O, Acc>(a.out, place, a.type, a.mean, a.n, v);
+}
 
 constexpr int kFinishSideBySide = 16;  // units that a thread takes side by side
 constexpr int kFinishAtOnce = 8;       // units that a thread takes one below the other
 
-// The tree over the CTA's threads; the result is in thread 0.
-template <class O, class Acc>
-__device__ __forceinline__ Acc tree_across_cta(Acc v, Acc* slots) {
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-  v = tree_across_warp<O>(v);
-  if (warps == 1) return v;
-  if (lane == 0) slots[warp] = v;
-  __syncthreads();
-  if (warp == 0) v = tree_across_lanes<O>(lane < warps ? slots[lane] : O::template identity<Acc>(), 1, warps);
-  __syncthreads();
-  return v;
-}
-
-// Few outputs, one a CTA: [output][unit], rows of units aligned to 16 bytes.
-template <class O, class Acc, int Dims>
-__global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __grid_constant__ FinishArgs<Acc, Dims> a) {
+// Few outputs, one a CTA: [output][unit], rows of units aligned to 16 bytes. A thread owns units_per_thread units.
+template <class O, class Acc, Access A>
+__global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __grid_constant__ FinishArgs<Acc, A> a) {
   constexpr int kVector = 16 / static_cast<int>(sizeof(Acc));
   struct alignas(16) Pack {
     Acc e[kVector];
   };
   __shared__ Acc slots[kWarp];
-  const Acc* partials = a.sink.partials + blockIdx.x * a.sink.output_stride;
-  const uint32_t units = a.sink.units, per_round = blockDim.x * kFinishSideBySide;
+  const Acc* partials = a.partials + blockIdx.x * a.next_output;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
 
   wait_for_previous_kernel();
-  Counter<O, Acc, 20> counter;
+  Counter<O, Acc, 16> counter;
   Acc v;
+  uint32_t first = threadIdx.x * a.units_per_thread;
 #pragma unroll 1
-  for (uint32_t round = 0; round < units; round += per_round) {
-    const uint32_t first = round + threadIdx.x * kFinishSideBySide;
+  for (int u = 0; u < a.units_per_thread; u += kFinishSideBySide, first += kFinishSideBySide) {
     Acc unit[kFinishSideBySide];
+    if (first + kFinishSideBySide <= a.units) {
 #pragma unroll
-    for (int i = 0; i < kFinishSideBySide; i += kVector) {
-      if (first + i + kVector <= units) {
+      for (int i = 0; i < kFinishSideBySide; i += kVector) {
         const Pack pack = *reinterpret_cast<const Pack*>(partials + first + i);
 #pragma unroll
         for (int e = 0; e < kVector; ++e) unit[i + e] = pack.e[e];
-      } else {
+      }
+    } else {
 #pragma unroll
-        for (int e = 0; e < kVector; ++e) {
-          unit[i + e] = first + i + e < units ? partials[first + i + e] : O::template identity<Acc>();
-        }
+      for (int i = 0; i < kFinishSideBySide; ++i) {
+        unit[i] = first + i < a.units ? partials[first + i] : O::template identity<Acc>();
       }
     }
-    v = tree_across_cta<O>(tree<O>(unit), slots);
-    if (per_round < units && threadIdx.x == 0) v = counter.push(v);
+    v = tree<O>(unit);
+    if (a.units_per_thread > kFinishSideBySide) v = counter.push(v);
   }
-  if (threadIdx.x == 0) write<O>(a.sink, a.kept.at(blockIdx.x).out, per_round < units ? counter.result() : v);
+  v = tree_across_warp<O>(v);
+  if (warps > 1) {
+    if (lane == 0) slots[warp] = v;
+    __syncthreads();
+    if (warp == 0) v = tree_across_warp<O>(lane < warps ? slots[lane] : O::template identity<Acc>());
+  }
+  if (threadIdx.x == 0) write_result<O>(a, blockIdx.x, v);
 }
 
 // Many outputs: [unit][output]. A thread owns an aligned power-of-two range of units of one output.
-template <class O, class Acc, int Dims>
-__global__ void __launch_bounds__(tuning::kFinishThreads) finish_many(const __grid_constant__ FinishArgs<Acc, Dims> a) {
+template <class O, class Acc, Access A>
+__global__ void __launch_bounds__(tuning::kFinishThreads) finish_many(const __grid_constant__ FinishArgs<Acc, A> a) {
   __shared__ Acc slots[tuning::kFinishThreads];
   const int across = 1 << a.log_across;
   const int x = threadIdx.x & (across - 1), y = threadIdx.x >> a.log_across;
   const int64_t output = static_cast<int64_t>(blockIdx.x) * across + x;
-  const Acc* column = a.sink.partials + output;
+  const Acc* column = a.partials + output;
   const uint32_t first = static_cast<uint32_t>(y) * a.units_per_thread;
-  const uint32_t units = output < a.sink.outputs ? a.sink.units : 0;
+  const uint32_t units = output < a.outputs ? a.units : 0;
 
   wait_for_previous_kernel();
-  Counter<O, Acc, 20> counter;
-  for (int u = 0; u < a.units_per_thread && first + u < units; u += kFinishAtOnce) {
-    Acc v[kFinishAtOnce];
+  Counter<O, Acc, 16> counter;
+#pragma unroll 1
+  for (int u = 0; u < a.units_per_thread; u += kFinishAtOnce) {
+    Acc at_once[kFinishAtOnce];
 #pragma unroll
     for (int i = 0; i < kFinishAtOnce; ++i) {
       const uint32_t unit = first + u + i;
-      v[i] = u + i < a.units_per_thread && unit < units ? column[unit * a.sink.outputs] : O::template identity<Acc>();
+      const bool exists = u + i < a.units_per_thread && unit < units;
+      at_once[i] = exists ? column[unit * a.outputs] : O::template identity<Acc>();
     }
-    counter.push(tree<O>(v));
+    counter.push(tree<O>(at_once));
   }
   Acc v = tree_across_lanes<O>(counter.result(), across, kWarp);
 
@@ -105,7 +114,7 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_many(const __gr
     }
     v = tree_across_lanes<O>(along.result(), across, across * groups);
   }
-  if (threadIdx.x < across && output < a.sink.outputs) write<O>(a.sink, a.kept.at(output).out, v);
+  if (threadIdx.x < across && output < a.outputs) write_result<O>(a, output, v);
 }
 
 }  // namespace torch_reduce::cuda

@@ -24,39 +24,91 @@ __device__ __forceinline__ int64_t quotient(int64_t index, int64_t size) {
                                      : index / size;
 }
 
-struct Place {
-  int64_t in, out;
+// How a kernel walks the reduced dims.
+enum class Access {
+  Contiguous,  // 16-byte loads, one reduced and one kept dim
+  Segmented,   // 16-byte loads, up to two reduced and kFewDims kept dims
+  Strided,     // an element at a time, from anywhere
 };
 
-// The kept dims without the innermost `skip`, which the caller walks itself; at most Most of them.
-template <int Most>
+// The kept dims without the innermost `skip`, which the caller walks itself.
+//
+// Contiguous: they are one. What a kernel does not need is not fetched from the constant bank, nor its code from
+// memory.
+template <Access A>
 struct KeptIndex {
+  int64_t in_stride;
+
+  KeptIndex(const Layout& l, int skip) : in_stride(l.kept_dims > skip ? l.kept[0].in_stride : 0) {}
+  __device__ __forceinline__ int64_t in(int64_t index) const { return index * in_stride; }
+};
+
+// Segmented: up to kFewDims, and fewer than 2^31 outputs.
+template <>
+struct KeptIndex<Access::Segmented> {
   int dims;
-  KeptDim dim[Most];
+  KeptDim dim[kFewDims];  // innermost first
+  FastDivisor size[kFewDims];
+
+  KeptIndex(const Layout& l, int skip) : dims(l.kept_dims - skip) {
+    for (int d = 0; d < dims; ++d) {
+      dim[d] = l.kept[dims - 1 - d];
+      size[d] = FastDivisor(dim[d].size);
+    }
+    if (dims <= 0) dim[0] = {1, 0, 0};
+  }
+  template <bool Out>
+  __device__ __forceinline__ int64_t at(int64_t index) const {
+    int64_t place = 0;
+    uint32_t rest = static_cast<uint32_t>(index);
+#pragma unroll
+    for (int d = 0; d < kFewDims; ++d) {
+      const bool outermost = d + 1 >= dims;
+      const uint32_t outer = outermost ? 0 : size[d].quotient(rest);
+      place += static_cast<int64_t>(rest - outer * size[d].divisor) * (Out ? dim[d].out_stride : dim[d].in_stride);
+      if (outermost) break;
+      rest = outer;
+    }
+    return place;
+  }
+  __device__ __forceinline__ int64_t in(int64_t index) const { return at<false>(index); }
+  __device__ __forceinline__ int64_t out(int64_t index) const { return at<true>(index); }
+};
+
+template <>
+struct KeptIndex<Access::Strided> {
+  int dims;
+  KeptDim dim[kMaxKernelDims];
 
   KeptIndex(const Layout& l, int skip) : dims(l.kept_dims - skip) {
     for (int d = 0; d < dims; ++d) dim[d] = l.kept[d];
     if (dims <= 0) dim[0] = {1, 0, 0};
   }
-  __device__ __forceinline__ Place at(int64_t index) const {
-    if (dims <= 1) return {index * dim[0].in_stride, index * dim[0].out_stride};
-    Place place{0, 0};
+  template <bool Out>
+  __device__ __forceinline__ int64_t at(int64_t index) const {
+    if (dims <= 1) return index * (Out ? dim[0].out_stride : dim[0].in_stride);
+    int64_t place = 0;
 #pragma unroll 1
     for (int d = dims - 1; d >= 0; --d) {
-      const int64_t outer = quotient(index, dim[d].size), i = index - outer * dim[d].size;
-      place.in += i * dim[d].in_stride;
-      place.out += i * dim[d].out_stride;
+      const int64_t outer = quotient(index, dim[d].size);
+      place += (index - outer * dim[d].size) * (Out ? dim[d].out_stride : dim[d].in_stride);
       index = outer;
     }
     return place;
   }
+  __device__ __forceinline__ int64_t in(int64_t index) const { return at<false>(index); }
+  __device__ __forceinline__ int64_t out(int64_t index) const { return at<true>(index); }
 };
 
-// The reduced dims, where a kernel walks any number of them; with Most = 0 none are kept.
-template <int Most>
+// The reduced dims, where a kernel walks any number of them.
+template <Access A>
 struct ReducedIndex {
+  explicit ReducedIndex(const Layout&) {}
+};
+template <>
+struct ReducedIndex<Access::Strided> {
   int dims;
-  ReducedDim dim[Most];
+  ReducedDim dim[kMaxKernelDims];
 
   explicit ReducedIndex(const Layout& l) : dims(l.reduced_dims) {
     for (int d = 0; d < dims; ++d) dim[d] = l.reduced[d];
@@ -86,20 +138,5 @@ struct Segments {
     return segment * outer + (index - segment * size.divisor) * inner;
   }
 };
-
-// How a kernel walks the reduced dims.
-enum class Access {
-  Contiguous,  // 16-byte loads, one reduced dim
-  Segmented,   // 16-byte loads, two reduced dims
-  Strided,     // an element at a time, from anywhere
-};
-
-template <>
-struct ReducedIndex<0> {
-  explicit ReducedIndex(const Layout&) {}
-};
-
-constexpr int kept_room(Access a) { return a == Access::Strided ? kMaxKernelDims : kFewDims; }
-constexpr int reduced_room(Access a) { return a == Access::Strided ? kMaxKernelDims : 0; }
 
 }  // namespace torch_reduce::cuda

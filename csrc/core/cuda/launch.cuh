@@ -82,24 +82,33 @@ cudaError_t start_zero(const Plan& plan, const Problem& p, const Buffers& b, cud
   return cudaGetLastError();
 }
 
+// Where CTAs leave the value of unit u of output o, o being the kept index where the kept dims are one.
 template <class Acc>
 Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
+  const Layout& l = p.layout;
   Sink<Acc> s{};
-  s.out = b.out;
-  s.type = p.out;
-  s.mean = p.op == Op::Mean;
-  s.finish = plan.finish;
-  s.n = p.layout.n;
-  s.outputs = p.layout.outputs;
+  s.n = l.n;
   s.units = static_cast<uint32_t>(plan.units);
-  if (plan.finish == Finish::Partials) {
-    s.partials = static_cast<Acc*>(b.scratch);
-    s.unit_stride = plan.few_outputs ? 1 : s.outputs;
-    s.output_stride = plan.few_outputs ? plan.padded_units : 1;
+  s.atomic = plan.finish == Finish::Atomic;
+  s.results = plan.finish == Finish::Direct || plan.atomic_in_out;
+  s.out = b.out;
+  s.out_type = p.out;
+  s.mean = p.op == Op::Mean;
+  s.out_stride = l.kept_dims ? l.kept[0].out_stride : 0;
+  if (s.results) {
+    s.to = b.out;
+    s.type = p.out;
+    s.output_stride = s.out_stride;
+    return s;
   }
-  if (plan.finish == Finish::Atomic && !plan.atomic_in_out) {
-    s.accumulators = static_cast<Acc*>(b.scratch);
-    s.tickets = reinterpret_cast<uint32_t*>(s.accumulators + p.layout.outputs);
+  s.to = b.scratch;
+  s.type = p.compute;
+  if (s.atomic) {
+    s.output_stride = 1;
+    s.tickets = reinterpret_cast<uint32_t*>(static_cast<Acc*>(b.scratch) + l.outputs);
+  } else {
+    s.unit_stride = plan.few_outputs ? 1 : l.outputs;
+    s.output_stride = plan.few_outputs ? plan.padded_units : 1;
   }
   return s;
 }
@@ -107,16 +116,23 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
 template <class Acc, Access A>
 RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink) {
   return {source,
-          sink,
           layout.n,
           layout.outputs,
           FastDivisor(plan.units),
-          static_cast<uint32_t>(plan.passes),
           plan.log_slots,
           plan.rows_per_cta,
+          KeptIndex<A>(layout, 0),
+          sink,
           {},
-          KeptIndex<kept_room(A)>(layout, 0),
-          ReducedIndex<reduced_room(A)>(layout)};
+          ReducedIndex<A>(layout)};
+}
+
+// One reduced dim is one segment.
+inline Segments segments(const Layout& l, int64_t elements_per_index) {
+  const bool two = l.reduced_dims == 2;
+  const ReducedDim inner = l.reduced_dims ? l.reduced[l.reduced_dims - 1] : ReducedDim{1, 0};
+  return {FastDivisor(inner.size / elements_per_index), inner.stride * elements_per_index,
+          two ? l.reduced[0].stride : 0};
 }
 
 template <class O, class Acc>
@@ -128,8 +144,7 @@ cudaError_t start_rows(const Plan& plan, const Problem& p, const Source& source,
     if constexpr (!std::is_same<In, Any>::value) {
       if (plan.segmented) {
         auto a = rows_args<Acc, Access::Segmented>(plan, layout, source, sink);
-        a.segments = {FastDivisor(layout.reduced[1].size / vector_width<In>), vector_width<In>,
-                      layout.reduced[0].stride};
+        a.segments = segments(layout, vector_width<In>);
         return start(rows<O, In, Acc, Access::Segmented>, a, l);
       }
       if (plan.vector) {
@@ -144,13 +159,7 @@ cudaError_t start_rows(const Plan& plan, const Problem& p, const Source& source,
 template <class Acc, Access A>
 ShortRowsArgs<Acc, A> short_rows_args(const Plan& plan, const Layout& layout, const Source& source,
                                       const Sink<Acc>& sink) {
-  return {source,
-          sink,
-          layout.n,
-          layout.outputs,
-          plan.log_lanes,
-          KeptIndex<kept_room(A)>(layout, 0),
-          ReducedIndex<reduced_room(A)>(layout)};
+  return {source, layout.n, layout.outputs, plan.log_lanes, KeptIndex<A>(layout, 0), sink, ReducedIndex<A>(layout)};
 }
 
 template <class O, class Acc>
@@ -159,6 +168,10 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
   return with_element_type<Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
     if constexpr (!std::is_same<In, Any>::value) {
+      if (plan.segmented) {
+        return start(short_rows<O, In, Acc, Access::Segmented>,
+                     short_rows_args<Acc, Access::Segmented>(plan, p.layout, source, sink), l);
+      }
       if (plan.vector) {
         return start(short_rows<O, In, Acc, Access::Contiguous>,
                      short_rows_args<Acc, Access::Contiguous>(plan, p.layout, source, sink), l);
@@ -178,31 +191,30 @@ inline bool stores_are_aligned(const Layout& layout, const void* out, int64_t wi
 }
 
 template <class Acc, Access A>
-ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink) {
-  const KeptDim& inner = layout.kept[layout.kept_dims - 1];
-  const int64_t batch = layout.outputs / inner.size;
+ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const Source& source, Sink<Acc> sink) {
+  const KeptDim& columns = layout.kept[layout.kept_dims - 1];
   const int64_t next_row = layout.reduced_dims ? layout.reduced[0].stride : 0;
+  const int64_t column_stride = sink.results ? columns.out_stride : sink.output_stride;
+  if (!sink.results) sink.output_stride *= columns.size;
   return {source,
-          sink,
           layout.n,
-          inner.size,
-          inner.in_stride,
-          inner.out_stride,
+          columns.size,
           next_row,
-          next_row * (kWarp >> plan.log_across),
           next_row * kLeaves,
           FastDivisor(plan.tiles),
-          FastDivisor(plan.tiles / batch),
-          static_cast<uint32_t>(plan.passes),
+          FastDivisor(plan.tiles / (layout.outputs / columns.size)),
           plan.log_across,
           plan.log_warps_across,
           plan.log_warps_along,
-          plan.batches,
-          plan.log_leaves,
+          plan.log_batches,
+          column_stride,
+          KeptIndex<A>(layout, 1),
+          sink,
+          columns.out_stride,
           false,
+          columns.in_stride,
           {},
-          KeptIndex<kept_room(A)>(layout, 1),
-          ReducedIndex<reduced_room(A)>(layout)};
+          ReducedIndex<A>(layout)};
 }
 
 template <class O, class Acc>
@@ -212,11 +224,12 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
   return with_element_type<Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
     if constexpr (!std::is_same<In, Any>::value) {
-      const bool wide = plan.vector && stores_are_aligned(layout, sink.out, vector_width<In>, sizeof(In));
+      const bool wide = plan.finish == Finish::Direct && p.in == p.out &&
+                        stores_are_aligned(layout, sink.to, vector_width<In>, sizeof(In));
       if (plan.segmented) {
         auto a = columns_args<Acc, Access::Segmented>(plan, layout, source, sink);
         a.wide_store = wide;
-        a.segments = {FastDivisor(layout.reduced[1].size), layout.reduced[1].stride, layout.reduced[0].stride};
+        a.segments = segments(layout, 1);
         return start(columns<O, In, Acc, Access::Segmented, 2, kSteps>, a, l);
       }
       if (plan.vector) {
@@ -232,14 +245,29 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
   });
 }
 
-template <class O, class Acc, int Dims>
-cudaError_t start_finish_with(const Plan& plan, const Problem& p, Sink<Acc> sink, cudaStream_t stream, bool dependent) {
-  const int64_t outputs = p.layout.outputs;
-  FinishArgs<Acc, Dims> a{sink, 0, 1, KeptIndex<Dims>(p.layout, 0)};
+template <class O, class Acc, Access A>
+cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                              bool dependent) {
+  const Layout& l = p.layout;
+  const int64_t outputs = l.outputs;
+  FinishArgs<Acc, A> a{static_cast<const Acc*>(b.scratch),
+                       b.out,
+                       l.n,
+                       outputs,
+                       plan.padded_units,
+                       l.kept_dims ? l.kept[0].out_stride : 0,
+                       static_cast<uint32_t>(plan.units),
+                       p.out,
+                       p.op == Op::Mean,
+                       0,
+                       1,
+                       KeptIndex<A>(l, 0)};
   int64_t threads = kWarp;
   if (plan.few_outputs) {
     while (threads < tuning::kFinishThreads && threads * kFinishSideBySide < plan.units) threads *= 2;
-    return start(finish_few<O, Acc, Dims>, a, Launch{outputs, static_cast<int>(threads), 0, stream, dependent});
+    a.units_per_thread = kFinishSideBySide;
+    while (threads * a.units_per_thread < plan.units) a.units_per_thread *= 2;
+    return start(finish_few<O, Acc, A>, a, Launch{outputs, static_cast<int>(threads), 0, stream, dependent});
   }
   while (a.log_across < 5 && (int64_t{1} << a.log_across) < outputs) ++a.log_across;
   int64_t along = 1;
@@ -247,14 +275,13 @@ cudaError_t start_finish_with(const Plan& plan, const Problem& p, Sink<Acc> sink
   while (along * a.units_per_thread < plan.units) a.units_per_thread *= 2;
   threads = std::max<int64_t>(along << a.log_across, kWarp);
   const int64_t grid = (outputs + (int64_t{1} << a.log_across) - 1) >> a.log_across;
-  return start(finish_many<O, Acc, Dims>, a, Launch{grid, static_cast<int>(threads), 0, stream, dependent});
+  return start(finish_many<O, Acc, A>, a, Launch{grid, static_cast<int>(threads), 0, stream, dependent});
 }
 
 template <class O, class Acc>
-cudaError_t start_finish(const Plan& plan, const Problem& p, const Sink<Acc>& sink, cudaStream_t stream,
-                         bool dependent) {
-  return p.layout.kept_dims <= kFewDims ? start_finish_with<O, Acc, kFewDims>(plan, p, sink, stream, dependent)
-                                        : start_finish_with<O, Acc, kMaxKernelDims>(plan, p, sink, stream, dependent);
+cudaError_t start_finish(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+  return p.layout.kept_dims <= 1 ? start_finish_with<O, Acc, Access::Contiguous>(plan, p, b, stream, dependent)
+                                 : start_finish_with<O, Acc, Access::Strided>(plan, p, b, stream, dependent);
 }
 
 template <class O, class Acc>
@@ -276,7 +303,7 @@ cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, c
       status = start_columns<O>(plan, p, source, sink, l);
   }
   if (status == cudaSuccess && plan.finish == Finish::Partials) {
-    status = start_finish<O>(plan, p, sink, stream, dependent);
+    status = start_finish<O, Acc>(plan, p, b, stream, dependent);
   }
   return status;
 }

@@ -16,14 +16,13 @@ namespace torch_reduce::cuda {
 template <class Acc, Access A>
 struct RowsArgs {
   Source source;
-  Sink<Acc> sink;
   int64_t n, outputs;
   FastDivisor units;  // CTAs per output
-  uint32_t passes;
   int log_slots, rows_per_cta;
+  KeptIndex<A> kept;
+  Sink<Acc> sink;
   Segments segments;  // Segmented: of vectors
-  KeptIndex<kept_room(A)> kept;
-  ReducedIndex<reduced_room(A)> reduced;
+  ReducedIndex<A> reduced;
 };
 
 template <class In, class O>
@@ -46,8 +45,8 @@ __device__ __forceinline__ uint4 identity_vector() {
 }
 
 // The tree over a chunk's sets of leaves, each lane holding its part of every set.
-template <class O, class Acc, int Sets>
-__device__ __forceinline__ Acc tree_across_warp_and_sets(const Acc (&set)[Sets]) {
+template <class O, int Sets, class Acc>
+__device__ __forceinline__ Acc tree_across_warp_and_sets(const Acc* set) {
   if constexpr (Sets == 1) {
     return tree_across_warp<O>(set[0]);
   } else {
@@ -56,6 +55,34 @@ __device__ __forceinline__ Acc tree_across_warp_and_sets(const Acc (&set)[Sets])
     for (int s = 0; s < Sets; s += 2) pair[s / 2] = tree_across_warp<O>(set[s], set[s + 1]);
     return tree<O>(pair);
   }
+}
+
+// Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
+template <class In>
+constexpr bool sums_packed = !std::is_same<In, Half>::value && !std::is_same<In, BFloat16>::value && sizeof(In) <= 2;
+
+template <class In>
+__device__ __forceinline__ int add_packed(const uint4& v, int sum) {
+  const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+  for (const uint32_t w : word) {
+    if constexpr (std::is_same<In, Bool>::value) {
+      const uint32_t set =
+          (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;  // 128 for every byte that is not zero
+      sum = static_cast<int>(__dp4a(set, 0x01010101u, static_cast<uint32_t>(sum)));
+    } else if constexpr (std::is_same<In, uint8_t>::value) {
+      sum = static_cast<int>(__dp4a(w, 0x01010101u, static_cast<uint32_t>(sum)));
+    } else if constexpr (std::is_same<In, int8_t>::value) {
+      sum = __dp4a(static_cast<int>(w), 0x01010101, sum);
+    } else {
+      sum = __dp2a_lo(static_cast<int>(w), 0x01010101, sum);
+    }
+  }
+  return sum;
+}
+template <class In>
+__device__ __forceinline__ int packed_total(int sum) {
+  return std::is_same<In, Bool>::value ? sum >> 7 : sum;
 }
 
 // One lane's part of a chunk, by 16-byte loads.
@@ -71,40 +98,59 @@ struct Chunk {
   __device__ __forceinline__ void load(const RowsArgs<Acc, A>& a, int64_t place, int64_t first, int64_t left) {
     const In* row = static_cast<const In*>(a.source.data) + place;
     const int mine = (threadIdx.x % kWarp) * V;
-    if constexpr (A == Access::Contiguous) row += first + mine;
-    const uint32_t vector = A == Access::Segmented ? static_cast<uint32_t>(first + mine) / V : 0;
-    auto at = [&](int i) {
-      if constexpr (A == Access::Contiguous) {
-        return row + i * kWarp * V;
+    if constexpr (A == Access::Contiguous) {
+      load_from(row + first + mine, left, [](int i) { return i * kWarp * V; });
+    } else {
+      // Most chunks lie in one segment.
+      const uint32_t vector = static_cast<uint32_t>(first) / V, segment = a.segments.size.quotient(vector);
+      const uint32_t in_segment = vector - segment * a.segments.size.divisor;
+      if (in_segment + kChunk / V <= a.segments.size.divisor) {
+        load_from(row + segment * a.segments.outer + in_segment * V + mine, left, [](int i) { return i * kWarp * V; });
       } else {
-        return row + a.segments.at(vector + i * kWarp);
-      }
-    };
-    if (left >= kChunk) {
-#pragma unroll
-      for (int i = 0; i < kLoads; ++i) part[i] = load16(at(i));
-      return;
-    }
-    const int count = left < 0 ? 0 : static_cast<int>(left);
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const int element = i * kWarp * V + mine;
-      if (element + V <= count) {
-        part[i] = load16(at(i));
-      } else {
-        auto v = bit_cast<Vector<In>>(identity_vector<In, O>());
-#pragma unroll
-        for (int e = 0; e < V; ++e) {
-          if (element + e < count) v.e[e] = at(i)[e];
-        }
-        part[i] = bit_cast<uint4>(v);
+        load_from(row, left, [&](int i) { return a.segments.at(vector + i * kWarp + threadIdx.x % kWarp); });
       }
     }
   }
 
-  __device__ __forceinline__ Acc reduce() const {
+  template <class At>
+  __device__ __forceinline__ void load_from(const In* row, int64_t left, At at) {
+    if (left >= kChunk) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) part[i] = load16(row + at(i));
+      return;
+    }
+    const int mine = (threadIdx.x % kWarp) * V;
+    const int count = left < 0 ? 0 : static_cast<int>(left), whole = count / V * V;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      part[i] = identity_vector<In, O>();
+      if (i * kWarp * V + mine < whole) part[i] = load16(row + at(i));
+    }
+    // The vector that crosses the row's end, element by element.
+    const int crossing = whole / (kWarp * V);
+    if (whole == count || mine != whole % (kWarp * V)) return;
+    const In* begin = row + at(crossing);
+    auto v = bit_cast<Vector<In>>(identity_vector<In, O>());
+#pragma unroll
+    for (int e = 0; e < V - 1; ++e) {
+      if (whole + e < count) v.e[e] = begin[e];
+    }
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (i == crossing) part[i] = bit_cast<uint4>(v);
+    }
+  }
+
+  // The lane's leaves of each set, combined.
+  __device__ __forceinline__ void reduce_leaves(Acc* set) const {
+    if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
+      int sum = 0;
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(part[i], sum);
+      set[0] = packed_total<In>(sum);
+      return;
+    }
     constexpr int kLeavesPerSet = V < 8 ? V : 8;
-    Acc set[kSets];
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
       Acc leaf[kLeavesPerSet];
@@ -120,7 +166,6 @@ struct Chunk {
       }
       set[s] = tree<O>(leaf);
     }
-    return tree_across_warp_and_sets<O>(set);
   }
 };
 
@@ -142,43 +187,42 @@ struct Chunk<O, In, Acc, Access::Strided> {
     }
   }
 
-  __device__ __forceinline__ Acc reduce() const {
-    Acc set[kSets];
+  __device__ __forceinline__ void reduce_leaves(Acc* set) const {
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
-      Acc leaf = part[s];
+      set[s] = part[s];
 #pragma unroll
-      for (int step = 1; step < kSteps; ++step) leaf = O::combine(leaf, part[s + step * kSets]);
-      set[s] = leaf;
+      for (int step = 1; step < kSteps; ++step) set[s] = O::combine(set[s], part[s + step * kSets]);
     }
-    return tree_across_warp_and_sets<O>(set);
   }
 };
 
-// The tree over 2^log_slots values in shared memory, by one warp; the result is in every lane.
+// The trees over groups of 2^log_group of `count` values in shared memory, by the whole CTA. Returns the log of the
+// lanes that a group has in the first warp, of which the first has the result in v. More than a warp of values are one
+// group.
 template <class O, class Acc>
-__device__ __forceinline__ Acc tree_over_slots(const Acc* slots, int log_slots) {
-  const int lane = threadIdx.x % kWarp;
-  const int lanes = log_slots < 5 ? 1 << log_slots : kWarp;
-  const int each = (1 << log_slots) / lanes;
-  Acc v = O::template identity<Acc>();
-  if (lane < lanes) {
-    v = slots[lane * each];
-    if (each > 1) {
-      Counter<O, Acc, 5> counter;
-      counter.push(v);
-      for (int i = 1; i < each; ++i) v = counter.push(slots[lane * each + i]);
+__device__ __forceinline__ int tree_over_slots(Acc* slots, int count, int log_group, Acc& v) {
+  __syncthreads();
+#pragma unroll 1
+  for (; count > kWarp; count /= 2, --log_group) {
+    // In pieces of the CTA: what a piece writes, no later piece reads.
+#pragma unroll 1
+    for (int i = 0; i < count / 2; i += blockDim.x) {
+      const int mine = i + threadIdx.x;
+      const Acc pair = mine < count / 2 ? O::combine(slots[2 * mine], slots[2 * mine + 1]) : Acc(0);
+      __syncthreads();
+      if (mine < count / 2) slots[mine] = pair;
     }
+    __syncthreads();
   }
-  return tree_across_lanes<O>(v, 1, lanes);
-}
-
-// A Counter in shared memory, for what is pushed once a pass: registers are for the loads.
-template <class O, class Acc>
-__device__ __forceinline__ Acc push_pass(Acc* level, int stride, uint32_t pass, Acc v) {
-  for (; pass & 1; pass >>= 1, level += stride) v = O::combine(*level, v);
-  *level = v;
-  return v;
+  const int lane = threadIdx.x % kWarp;
+  v = lane < count ? slots[lane] : O::template identity<Acc>();
+#pragma unroll
+  for (int level = 0; level < 5; ++level) {
+    if (level >= log_group) break;
+    v = O::combine(v, exchange(v, 1 << level));
+  }
+  return log_group;
 }
 
 // Registers for as many CTAs per SM: types of eight bytes have 16 loads in a chunk, and element-wise reading has 32.
@@ -190,8 +234,11 @@ constexpr int rows_ctas_at_once = A == Access::Strided ? 1
 template <class O, class In, class Acc, Access A>
 __global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<In, A>)
     rows(const __grid_constant__ RowsArgs<Acc, A> a) {
-  constexpr int kLoads = Chunk<O, In, Acc, A>::kLoads;
-  constexpr int kAtOnce = kLoads < tuning::kLoadsInFlight ? tuning::kLoadsInFlight / kLoads : 1;
+  using Part = Chunk<O, In, Acc, A>;
+  constexpr int kSets = Part::kSets;
+  // A step: what a warp reads before it reduces anything. Its chunks are neighbours.
+  constexpr int kAtOnce = Part::kLoads < tuning::kLoadsInFlight ? tuning::kLoadsInFlight / Part::kLoads : 1;
+  constexpr int kLogAtOnce = kAtOnce == 1 ? 0 : kAtOnce == 2 ? 1 : 2;
   extern __shared__ __align__(16) unsigned char shared[];
   Acc* slots = reinterpret_cast<Acc*>(shared);
 
@@ -199,55 +246,59 @@ __global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<I
   const uint32_t tile = a.units.quotient(blockIdx.x), unit = blockIdx.x - tile * a.units.divisor;
   const int64_t row0 = static_cast<int64_t>(tile) * a.rows_per_cta;
   const int rows_here = static_cast<int>(min(static_cast<int64_t>(a.rows_per_cta), a.outputs - row0));
-  const int count = rows_here << a.log_slots, in_row = (1 << a.log_slots) - 1;
-  const bool whole = a.log_slots == 0 && a.passes == 1;  // each slot is its unit's whole result
+  const int chunks = rows_here << a.log_slots, in_row = (1 << a.log_slots) - 1;
+  const int64_t chunk0 = static_cast<int64_t>(unit) << a.log_slots;
+  const bool joined = kAtOnce == 1 || a.log_slots >= kLogAtOnce;           // the chunks of a step belong to one row
+  const int log_values = joined ? a.log_slots - kLogAtOnce : a.log_slots;  // of a row, in shared memory
 
 #pragma unroll 1
-  for (uint32_t pass = 0; pass < a.passes; ++pass) {
-    const int64_t chunk0 = (static_cast<int64_t>(unit) * a.passes + pass) << a.log_slots;
-#pragma unroll 1
-    for (int slot0 = warp; slot0 < count; slot0 += warps * kAtOnce) {
-      Chunk<O, In, Acc, A> chunk[kAtOnce];
+  for (int step = warp; step << kLogAtOnce < chunks; step += warps) {
+    Part part[kAtOnce];
+    Acc set[kAtOnce * kSets];
+    const int slot0 = step << kLogAtOnce;
+    if (joined) {
+      const int64_t place = a.kept.in(row0 + (slot0 >> a.log_slots)), first = (chunk0 + (slot0 & in_row)) * kChunk;
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) part[u].load(a, place, first + u * kChunk, a.n - first - u * kChunk);
+    } else {
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        const int slot = slot0 + u * warps;
-        if (slot >= count) break;
+        const int slot = slot0 + u;
         const int64_t first = (chunk0 + (slot & in_row)) * kChunk;
-        chunk[u].load(a, a.kept.at(row0 + (slot >> a.log_slots)).in, first, a.n - first);
+        part[u].load(a, a.kept.in(row0 + (slot >> a.log_slots)), first, slot < chunks ? a.n - first : 0);
       }
-      if (a.sink.finish == Finish::Partials) allow_next_kernel();
+    }
+    allow_next_kernel();
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) part[u].reduce_leaves(set + u * kSets);
+    if (joined) {
+      if constexpr (order_free<O, Acc>) {
+#pragma unroll
+        for (int i = 1; i < kAtOnce * kSets; ++i) set[0] = O::combine(set[0], set[i]);
+        set[0] = tree_across_warp<O>(set[0]);
+      } else {
+        set[0] = tree_across_warp_and_sets<O, kAtOnce * kSets>(set);
+      }
+      if (lane == 0) slots[step] = set[0];
+    } else {
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        const int slot = slot0 + u * warps;
-        if (slot >= count) break;
-        const Acc v = chunk[u].reduce();
-        if (lane > 0) continue;
-        if (whole) {
-          deliver<O>(a.sink, unit, row0 + slot, a.kept.at(row0 + slot).out, v);
-        } else {
-          slots[slot] = v;
-        }
+        const Acc v = tree_across_warp_and_sets<O, kSets>(set + u * kSets);
+        if (lane == 0 && slot0 + u < chunks) slots[slot0 + u] = v;
       }
     }
-    if (whole) break;
-    __syncthreads();
-    for (int r = warp; r < rows_here; r += warps) {
-      Acc v = tree_over_slots<O>(slots + (r << a.log_slots), a.log_slots);
-      if (lane > 0) continue;
-      if (a.passes > 1) {  // then a CTA has one row
-        v = push_pass<O>(slots + count, 1, pass, v);
-        if (pass + 1 < a.passes) continue;
-      }
-      deliver<O>(a.sink, unit, row0 + r, a.kept.at(row0 + r).out, v);
-    }
-    if (a.passes > 1) __syncthreads();
   }
-
+  Acc v;
+  const int log_lanes = tree_over_slots<O>(slots, rows_here << log_values, log_values, v), r = lane >> log_lanes;
+  if (warp > 0 || (lane & ((1 << log_lanes) - 1)) != 0 || r >= rows_here) return;
+  const int64_t row = row0 + r;
+  deliver<O, LikelyOut<In, Acc>>(a.sink, place_of<A>(a.sink, a.kept, unit, row), v);
   if constexpr (std::is_same<O, Sum>::value) {
-    // Rows that are split come one to a CTA, and its first thread delivered this one's.
-    if (threadIdx.x == 0 && has_tickets(a.sink) && takes_last_ticket(a.sink, tile)) {
-      write<O>(a.sink, a.kept.at(row0).out, __ldcg(a.sink.accumulators + row0));
-    }
+    if (a.sink.tickets == nullptr || !takes_last_ticket(a.sink, tile)) return;  // split rows come one to a CTA
+    int64_t place = row * a.sink.out_stride;
+    if constexpr (A != Access::Contiguous) place = a.kept.out(row);
+    write<O, LikelyOut<In, Acc>>(a.sink.out, place, a.sink.out_type, a.sink.mean, a.n,
+                                 __ldcg(static_cast<const Acc*>(a.sink.to) + row));
   }
 }
 

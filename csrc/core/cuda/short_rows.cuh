@@ -9,11 +9,11 @@ namespace torch_reduce::cuda {
 template <class Acc, Access A>
 struct ShortRowsArgs {
   Source source;
-  Sink<Acc> sink;
   int64_t n, outputs;
   int log_lanes;
-  KeptIndex<kept_room(A)> kept;
-  ReducedIndex<reduced_room(A)> reduced;
+  KeptIndex<A> kept;
+  Sink<Acc> sink;
+  ReducedIndex<A> reduced;
 };
 
 template <class O, class In, class Acc, Access A>
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + u * rows_per_warp;
     if (holds && row < a.outputs) {
-      part[u].load(a, a.kept.at(row).in, in_group);
+      part[u].load(a, a.kept.in(row), in_group);
     } else {
       part[u].none();
     }
@@ -91,7 +91,9 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + (shared_out + u) * rows_per_warp;
-    if (u < kept && row < a.outputs) write<O>(a.sink, a.kept.at(row).out, v[u]);
+    if (u < kept && row < a.outputs) {
+      write<O, LikelyOut<In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.mean, a.n, v[u]);
+    }
   }
 }
 

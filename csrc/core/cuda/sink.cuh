@@ -3,30 +3,38 @@
 
 #include "../plan.h"
 #include "element.cuh"
+#include "index.cuh"
 
 namespace torch_reduce::cuda {
 
+// Elements of type `type` (the compute type, unless they are results), at unit * unit_stride + output * output_stride
+// where the kept dims are one.
 template <class Acc>
 struct Sink {
-  void* out;
+  void* to;
+  int64_t unit_stride, output_stride;
+  int64_t n;  // elements per output
   DType type;
   bool mean;
-  Finish finish;
-  int64_t n;  // elements per output
-  int64_t outputs;
-  uint32_t units;                      // CTAs per output
-  Acc* partials;                       // Partials: in scratch
-  int64_t unit_stride, output_stride;  //   and how they lie there
-  Acc* accumulators;                   // Atomic: [output], zero at launch
-  uint32_t* tickets;                   // Atomic: [tile], zero at launch; null where the output itself accumulates
+  bool results;  // `to` is the output, and its kept dims may be several; else scratch
+  bool atomic;   // `to` holds accumulators of the compute type, zero before the first addition
+  // Atomic, where the accumulators are not the output: the CTA that comes last to a tile's ticket delivers its results.
+  uint32_t* tickets;  // [tile], zero at launch; else null
+  uint32_t units;     // CTAs per output
+  void* out;
+  int64_t out_stride;
+  DType out_type;
 };
 
-template <class O, class Acc>
-__device__ __forceinline__ void write(const Sink<Acc>& s, int64_t place, Acc v) {
+// A result, rounded once. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
+template <class O, class Likely, class Acc>
+__device__ __forceinline__ void write(void* out, int64_t place, DType type, bool mean, int64_t n, Acc v) {
   if constexpr (std::is_same<O, Sum>::value) {
-    if (s.mean) return store<O>(s.out, place, s.type, Mean::finish(v, s.n));
+    if (mean) return store<O>(out, place, type, Mean::finish(v, n));
   }
-  store<O>(s.out, place, s.type, O::finish(v, s.n));
+  const auto finished = O::finish(v, n);
+  if (type == dtype_of<Likely>::value) return put<Likely>(out, place, finished);
+  store<O>(out, place, type, finished);
 }
 
 template <class Acc>
@@ -38,36 +46,33 @@ __device__ __forceinline__ void add_atomically(Acc* target, Acc v) {
   }
 }
 
-// A value that is not an output's last: `output` numbers the outputs, `place` is its place in the output's memory.
-template <class O, class Acc>
-__device__ __forceinline__ void deliver_part(const Sink<Acc>& s, int64_t unit, int64_t output, int64_t place, Acc v) {
+template <class O, class Likely, class Acc>
+__device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v) {
   if constexpr (std::is_same<O, Sum>::value) {
-    if (s.finish == Finish::Atomic) {
+    if (s.atomic) {
       wait_for_previous_kernel();  // which zeroes the target
-      return add_atomically(s.tickets ? s.accumulators + output : static_cast<Acc*>(s.out) + place, v);
+      return add_atomically(static_cast<Acc*>(s.to) + place, v);
     }
   }
-  s.partials[unit * s.unit_stride + output * s.output_stride] = v;
+  write<O, Likely>(s.to, place, s.type, s.mean, s.n, v);
 }
 
-template <class O, class Acc>
-__device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t unit, int64_t output, int64_t place, Acc v) {
-  if (s.finish == Finish::Direct) return write<O>(s, place, v);
-  deliver_part<O>(s, unit, output, place, v);
+// Where the value of a unit of an output goes.
+template <Access A, class Acc>
+__device__ __forceinline__ int64_t place_of(const Sink<Acc>& s, const KeptIndex<A>& kept, int64_t unit,
+                                            int64_t output) {
+  if constexpr (A != Access::Contiguous) {
+    if (s.results) return kept.out(output);
+  }
+  return unit * s.unit_stride + output * s.output_stride;
 }
 
-// Atomic with accumulators in scratch: whether the calling thread is the last of its tile's units to come here. What
-// it added before, the last one sees.
+// Whether the calling thread is the last of its tile's units to come here. What it added before, the last one sees.
 template <class Acc>
 __device__ __forceinline__ bool takes_last_ticket(const Sink<Acc>& s, int64_t tile) {
   uint32_t before;
   asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(s.tickets + tile) : "memory");
   return before + 1 == s.units;
-}
-
-template <class Acc>
-__device__ __forceinline__ bool has_tickets(const Sink<Acc>& s) {
-  return s.finish == Finish::Atomic && s.tickets != nullptr;
 }
 
 }  // namespace torch_reduce::cuda

@@ -1,0 +1,50 @@
+// What plan.cpp and the families' plans share.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "order.h"
+#include "plan.h"
+#include "tuning.h"
+
+namespace torch_reduce::planning {
+
+constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
+constexpr int kWarp = 32;
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+inline int64_t power_of_two_above(int64_t x) {
+  int64_t p = 1;
+  while (p < x) p *= 2;
+  return p;
+}
+
+inline int log2_of(int64_t power_of_two) {
+  int l = 0;
+  while ((int64_t{1} << l) < power_of_two) ++l;
+  return l;
+}
+
+// What the families can do with a problem.
+struct Shape {
+  int64_t v;  // elements per 16 bytes; 1 for types that kernels read through a runtime switch
+  bool aligned;
+  bool row_vector, row_segmented, short_vector, short_scalar, column_vector, column_segmented, columns;
+};
+
+[[noreturn]] inline void refuse(const std::string& what) {
+  throw std::invalid_argument("reduce: the constraint on the plan is not legal for this tensor: " + what);
+}
+
+// How many of `steps` (what a CTA does before it looks for more) go to one CTA: a power of two, at least `wanted`, and
+// enough for the partials to stay small.
+int64_t steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Constraint& c, int64_t ctas_per_unit);
+
+void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
+void plan_short_rows(Plan& plan, const Problem& p, const Shape& s);
+void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
+
+}  // namespace torch_reduce::planning
