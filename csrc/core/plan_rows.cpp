@@ -25,8 +25,9 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     // A CTA that takes a ticket waits for it, so atomics into scratch want fewer CTAs.
     const bool takes_ticket = p.mode == Mode::Atomic && p.out != p.compute;
     const int64_t most_ctas = takes_ticket ? kRowsTicketCtas : kRowsCtas;
+    const int64_t most_slots = takes_ticket ? kRowsMostSlots : kRowsMaxSlots;
     int64_t slots = cta_slots;
-    while (slots < kRowsMaxSlots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
+    while (slots < most_slots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
     plan.log_slots = log2_of(per_unit);
     plan.units = ceil_div(chunks, per_unit);

@@ -184,12 +184,18 @@ __device__ __forceinline__ Columns<Acc, V> push_batch(Acc* level, int width, uin
   return c;
 }
 
+// Registers for as many CTAs per SM, by the bytes of a thread's columns and its loads.
+template <size_t ColumnBytes, int Loads>
+constexpr int columns_ctas_at_once = ColumnBytes > 64                 ? 2
+                                     : ColumnBytes > 32               ? 3
+                                     : Loads < tuning::kLoadsInFlight ? tuning::kColumnsFewLoadsCtasAtOnce
+                                                                      : tuning::kColumnsCtasAtOnce;
+
 // A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 8 x 1 and 4 x 1 where no leaf has more elements.
 // Half of a batch is being loaded while the other half is combined.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
-__global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp, Leaves* Steps < tuning::kLoadsInFlight
-                                                                    ? tuning::kColumnsFewLoadsCtasAtOnce
-                                                                    : tuning::kColumnsCtasAtOnce)
+__global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
+                                  columns_ctas_at_once<column_width<In, A>() * sizeof(Acc), Leaves * Steps>)
     columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
   constexpr int V = column_width<In, A>();
   constexpr int kHalf = Leaves / 2;

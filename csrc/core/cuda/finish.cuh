@@ -28,13 +28,17 @@ __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_
   write<O, Acc>(a.out, place, a.type, a.mean, a.n, v);
 }
 
-constexpr int kFinishSideBySide = 16;  // units that a thread takes side by side
-constexpr int kFinishAtOnce = 8;       // units that a thread takes one below the other
+// Units that a thread takes side by side: 64 bytes of them.
+template <class Acc>
+constexpr int kFinishSideBySide = 64 / static_cast<int>(sizeof(Acc));
+constexpr int kFinishAtOnce = 8;  // units that a thread takes one below the other
+constexpr int kFinishLevels = 8;  // of a thread's tree over those: more than scratch has room for
 
 // Few outputs, one a CTA: [output][unit], rows of units aligned to 16 bytes. A thread owns units_per_thread units.
 template <class O, class Acc, Access A>
 __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __grid_constant__ FinishArgs<Acc, A> a) {
   constexpr int kVector = 16 / static_cast<int>(sizeof(Acc));
+  constexpr int kSideBySide = kFinishSideBySide<Acc>;
   struct alignas(16) Pack {
     Acc e[kVector];
   };
@@ -43,27 +47,27 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __gri
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
 
   wait_for_previous_kernel();
-  Counter<O, Acc, 16> counter;
+  Counter<O, Acc, kFinishLevels> counter;
   Acc v;
   uint32_t first = threadIdx.x * a.units_per_thread;
 #pragma unroll 1
-  for (int u = 0; u < a.units_per_thread; u += kFinishSideBySide, first += kFinishSideBySide) {
-    Acc unit[kFinishSideBySide];
-    if (first + kFinishSideBySide <= a.units) {
+  for (int u = 0; u < a.units_per_thread; u += kSideBySide, first += kSideBySide) {
+    Acc unit[kSideBySide];
+    if (first + kSideBySide <= a.units) {
 #pragma unroll
-      for (int i = 0; i < kFinishSideBySide; i += kVector) {
+      for (int i = 0; i < kSideBySide; i += kVector) {
         const Pack pack = *reinterpret_cast<const Pack*>(partials + first + i);
 #pragma unroll
         for (int e = 0; e < kVector; ++e) unit[i + e] = pack.e[e];
       }
     } else {
 #pragma unroll
-      for (int i = 0; i < kFinishSideBySide; ++i) {
+      for (int i = 0; i < kSideBySide; ++i) {
         unit[i] = first + i < a.units ? partials[first + i] : O::template identity<Acc>();
       }
     }
     v = tree<O>(unit);
-    if (a.units_per_thread > kFinishSideBySide) v = counter.push(v);
+    if (a.units_per_thread > kSideBySide) v = counter.push(v);
   }
   v = tree_across_warp<O>(v);
   if (warps > 1) {
@@ -86,7 +90,7 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_many(const __gr
   const uint32_t units = output < a.outputs ? a.units : 0;
 
   wait_for_previous_kernel();
-  Counter<O, Acc, 16> counter;
+  Counter<O, Acc, kFinishLevels> counter;
 #pragma unroll 1
   for (int u = 0; u < a.units_per_thread; u += kFinishAtOnce) {
     Acc at_once[kFinishAtOnce];

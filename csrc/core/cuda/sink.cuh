@@ -49,10 +49,7 @@ __device__ __forceinline__ void add_atomically(Acc* target, Acc v) {
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v) {
   if constexpr (std::is_same<O, Sum>::value) {
-    if (s.atomic) {
-      wait_for_previous_kernel();  // which zeroes the target
-      return add_atomically(static_cast<Acc*>(s.to) + place, v);
-    }
+    if (s.atomic) return add_atomically(static_cast<Acc*>(s.to) + place, v);
   }
   write<O, Likely>(s.to, place, s.type, s.mean, s.n, v);
 }
