@@ -1,6 +1,8 @@
 """On the CPU, bits depend neither on the number of threads nor on the instruction set."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -79,3 +81,19 @@ def test_called_from_many_threads_at_once():
         futures = [pool.submit(torch_reduce.sum, x, dim) for _ in range(5) for x in inputs for dim in (0, 1)]
         for index, future in enumerate(futures):
             assert_same_bits(future.result(), expected[index % len(expected)])
+
+
+def test_threads_work():
+    """As many threads as torch was told join in, in torch's own pool: the pool starts with the first reduction."""
+    code = """
+import os, torch, torch_reduce
+torch.set_num_threads(3)
+x = torch.empty(1 << 22)
+before = len(os.listdir("/proc/self/task"))
+torch_reduce.sum(x)
+ours = len(os.listdir("/proc/self/task"))
+torch.sum(x)
+print(ours - before, len(os.listdir("/proc/self/task")) - ours)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.split() == ["2", "0"], result.stdout + result.stderr

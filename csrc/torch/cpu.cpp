@@ -1,17 +1,12 @@
-// CPU: the core's kernels on ATen's thread pool.
+// CPU: the core's kernels on torch's threads.
 #include <ATen/EmptyTensor.h>
-#include <ATen/Parallel.h>
 
-#include "../core/cpu/reduce.h"
 #include "planning.h"
 #include "strided.h"
+#include "threads.h"
 
 namespace torch_reduce {
 namespace {
-
-void parallel_for(int64_t count, int64_t grain, void* context, cpu::Task task) {
-  at::parallel_for(0, count, grain, [=](int64_t begin, int64_t end) { task(context, begin, end); });
-}
 
 struct Cpu {
   // Not at::empty, which would go through the dispatcher a second time.
@@ -20,7 +15,7 @@ struct Cpu {
   }
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
     const Problem p = make_problem(r, checked, self, out.strides(), /*atomic_is_unordered=*/false);
-    const cpu::Threads threads{at::get_num_threads(), parallel_for};
+    const cpu::Threads threads = torch_threads();
     cpu::reduce(p, cpu_plan_for(p, threads.count), self.const_data_ptr(), out.mutable_data_ptr(), threads);
   }
 };
