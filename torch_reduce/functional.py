@@ -16,6 +16,26 @@ _reduce = torch.ops.reduce
 Dims = int | Sequence[int] | None
 
 
+def _call(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor,
+    dim: Dims,
+    keepdim: bool,
+    dtype: torch.dtype | None,
+    mode: str,
+    out: Tensor | None,
+) -> Tensor:
+    # The overload by its name and no argument at its default: torch would look for the one and parse the others in
+    # every call, which takes up to as long as the rest of it.
+    if out is not None:
+        return op.out(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+    if dtype is not None or mode != "deterministic":
+        return op.default(x, dim, keepdim, dtype=dtype, mode=mode)
+    if dim is None and not keepdim:
+        return op.default(x)
+    return op.default(x, dim, keepdim)
+
+
 def sum(
     x: Tensor,
     dim: Dims = None,
@@ -50,9 +70,7 @@ def sum(
         NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
             available for it.
     """
-    if out is None:
-        return _reduce.sum(x, dim, keepdim, dtype=dtype, mode=mode)
-    return _reduce.sum(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+    return _call(_reduce.sum, x, dim, keepdim, dtype, mode, out)
 
 
 def mean(
@@ -84,9 +102,7 @@ def mean(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    if out is None:
-        return _reduce.mean(x, dim, keepdim, dtype=dtype, mode=mode)
-    return _reduce.mean(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+    return _call(_reduce.mean, x, dim, keepdim, dtype, mode, out)
 
 
 def prod(
@@ -117,9 +133,7 @@ def prod(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    if out is None:
-        return _reduce.prod(x, dim, keepdim, dtype=dtype, mode=mode)
-    return _reduce.prod(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+    return _call(_reduce.prod, x, dim, keepdim, dtype, mode, out)
 
 
 def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -143,8 +157,8 @@ def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | No
         NotImplementedError: the dtype is not one of those accepted.
     """
     if out is None:
-        return _reduce.amax(x, dim, keepdim)
-    return _reduce.amax(x, dim, keepdim, out=out)
+        return _reduce.amax.default(x, dim, keepdim)
+    return _reduce.amax.out(x, dim, keepdim, out=out)
 
 
 def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -153,5 +167,5 @@ def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | No
     Arguments, result and errors are those of :func:`amax`.
     """
     if out is None:
-        return _reduce.amin(x, dim, keepdim)
-    return _reduce.amin(x, dim, keepdim, out=out)
+        return _reduce.amin.default(x, dim, keepdim)
+    return _reduce.amin.out(x, dim, keepdim, out=out)

@@ -1,6 +1,5 @@
 #include "layout.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace torch_reduce {
@@ -9,6 +8,17 @@ namespace {
 // Beyond int64 there is no tensor, but an empty one may have sizes whose product gets there on the way.
 void multiply(int64_t& product, int64_t size) {
   if (__builtin_mul_overflow(product, size, &product)) product = std::numeric_limits<int64_t>::max();
+}
+
+// Stable, by insertion: there are a few dims, and std::stable_sort would allocate a buffer for them.
+template <class Dim, class Before>
+void sort(Dim* dims, int count, Before before) {
+  for (int i = 1; i < count; ++i) {
+    const Dim dim = dims[i];
+    int place = i;
+    for (; place > 0 && before(dim, dims[place - 1]); --place) dims[place] = dims[place - 1];
+    dims[place] = dim;
+  }
 }
 
 // Merges neighbours (outer, inner) that walk memory like one dim; order is kept.
@@ -40,11 +50,9 @@ Layout make_layout(int ndim, const int64_t* sizes, const int64_t* strides, const
       l.kept[l.kept_dims++] = {sizes[d], strides[d], out_strides[d]};
     }
   }
-  std::stable_sort(l.kept, l.kept + l.kept_dims,
-                   [](const KeptDim& a, const KeptDim& b) { return a.in_stride > b.in_stride; });
+  sort(l.kept, l.kept_dims, [](const KeptDim& a, const KeptDim& b) { return a.in_stride > b.in_stride; });
   if (order == Order::Any) {
-    std::stable_sort(l.reduced, l.reduced + l.reduced_dims,
-                     [](const ReducedDim& a, const ReducedDim& b) { return a.stride > b.stride; });
+    sort(l.reduced, l.reduced_dims, [](const ReducedDim& a, const ReducedDim& b) { return a.stride > b.stride; });
   }
   l.kept_dims = merge(l.kept, l.kept_dims, [](const KeptDim& outer, const KeptDim& inner) {
     return outer.in_stride == inner.in_stride * inner.size && outer.out_stride == inner.out_stride * inner.size;
