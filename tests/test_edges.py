@@ -1,6 +1,7 @@
 """Special values at every place that a kernel treats apart: NaN, infinities, signed zeros, subnormals, overflow."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -28,12 +29,12 @@ def places(n):
 @every_op
 @pytest.mark.parametrize("n", SIZES)
 def test_nan_wins_everywhere(op, n, device):
-    for place in places(n):
+    for place, nan in product(places(n), (NAN, -NAN)):
         x = fill((n,), torch.float32, op=op)
         x[(place + n // 3) % n] = INF
-        x[place] = NAN
+        x[place] = nan
         for y, dim in layouts(x, device):
-            assert getattr(torch_reduce, op)(y, dim).isnan().all(), f"NaN at {place} of {n}"
+            assert getattr(torch_reduce, op)(y, dim).isnan().all(), f"{nan} at {place} of {n}"
 
 
 @every_op

@@ -34,6 +34,8 @@ SHAPES = [
     ((2,) * 16, tuple(range(0, 16, 2))),
     ((2,) * 14, tuple(range(3, 11))),
     ((70_000, 3), None),
+    ((20, 3072), None),  # with its memory in reverse: chunks as columns
+    ((2, 24, 1024), None),
 ]
 
 

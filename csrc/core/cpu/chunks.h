@@ -2,6 +2,7 @@
 // free they are combined in whatever way is fastest.
 #pragma once
 
+#include "extremes.h"
 #include "leaves.h"
 #include "tree.h"
 
@@ -57,6 +58,32 @@ void ordered_trees(const T* x, int64_t count, Acc* out) {
   }
 }
 
+// The leaves [begin, end) of a chunk, of `Steps` elements each.
+template <class Op, class T, class Acc, int Steps>
+TR_HD void rest_leaves(const char* const* x, int64_t begin, int64_t end, Acc* leaf) {
+  for (int64_t l = begin; l < end; l += kLanes<Acc>) {
+    Vector<Acc> v = Op::template identity<Acc>() - Vector<Acc>{};
+    if constexpr (Steps > 0) v = chunk_subtrees<Op, T, Acc, Steps, 1, 1>(x, static_cast<int>(l));
+    __builtin_memcpy(leaf + l, &v, sizeof(v));
+  }
+}
+
+// Where the elements end within a vector of leaves, the longer leaves take their last element one by one.
+template <class Op, class T, class Acc, int Steps>
+TR_HD void ordered_rest(const char* const* x, int64_t longer, Acc* out) {
+  alignas(64) Acc leaf[kLeaves];
+  const int64_t edge = longer / kLanes<Acc> * kLanes<Acc>;
+  rest_leaves<Op, T, Acc, Steps + 1>(x, 0, edge, leaf);
+  rest_leaves<Op, T, Acc, Steps>(x, edge, kLeaves, leaf);
+  const T* last = reinterpret_cast<const T*>(x[Steps]);
+  for (int64_t l = edge; l < longer; ++l) leaf[l] = Op::combine(leaf[l], element<Acc>(last[l]));
+  for (int i = 0; i < kSubtrees; i += kLanes<Acc>) {
+    constexpr int kPerSubtree = kLeaves / kSubtrees;
+    const Vector<Acc> v = element_subtrees<Op, Acc, kPerSubtree>(leaf + i * kPerSubtree);
+    __builtin_memcpy(out + i, &v, sizeof(v));
+  }
+}
+
 // ---- the order is free ------------------------------------------------------------------------------
 
 // The leaves of a chunk of `group` columns, each alone or, with `onto`, combined into what is there.
@@ -85,52 +112,6 @@ TR_HD void free_fold(Leaf* leaf, int64_t group, Acc* __restrict out) {
     for (int64_t l = 0; l < size; ++l) leaf[l] = Op::combine(leaf[l], leaf[l + size]);
   }
   for (int64_t l = 0; l < kSubtrees * group; ++l) out[l] = static_cast<Acc>(leaf[l]);
-}
-
-// fp32 and fp64 extremes as integers: with the bits below the sign flipped where it is set, floats order like integers,
-// +0 above -0, and a maximum is one instruction where Op::combine takes seven. A NaN shows as a magnitude above Inf's.
-template <class Int>
-TR_HD Int ordered_key(Int bits) {
-  return bits ^ ((bits >> (8 * sizeof(Int) - 1)) & std::numeric_limits<Int>::max());
-}
-
-template <class Op, class Acc, class Int>
-TR_HD void extreme_leaves(const Acc* x, bool onto, Int* __restrict key, Int* __restrict magnitude) {
-  constexpr Int kMask = std::numeric_limits<Int>::max();
-  if (!onto) {
-    for (int l = 0; l < kLeaves; ++l) key[l] = Op::template identity<Int>(), magnitude[l] = 0;
-  }
-  for (int l = 0; l < kLeaves; ++l) {
-    const Int a = bit_cast<Int>(x[l]), b = bit_cast<Int>(x[kLeaves + l]);
-    const Int c = bit_cast<Int>(x[2 * kLeaves + l]), d = bit_cast<Int>(x[3 * kLeaves + l]);
-    const Int ab = Op::combine(ordered_key(a), ordered_key(b)), cd = Op::combine(ordered_key(c), ordered_key(d));
-    key[l] = Op::combine(key[l], Op::combine(ab, cd));
-    const Int m = Max::combine(Max::combine(a & kMask, b & kMask), Max::combine(c & kMask, d & kMask));
-    magnitude[l] = Max::combine(magnitude[l], m);
-  }
-}
-
-template <class Op, class T, class Acc>
-void extreme_chunks(const char* bytes, int64_t count, int64_t prefetch, Acc* out) {
-  using Int = std::conditional_t<sizeof(Acc) == 4, int32_t, int64_t>;
-  alignas(64) Int key[kLeaves], magnitude[kLeaves];
-  for (int64_t c = 0; c < count; ++c, bytes += kChunk * sizeof(T)) {
-    if (prefetch) prefetch_bytes(bytes + prefetch, kChunk * sizeof(T));
-    if constexpr (std::is_same<T, Acc>::value) {
-      extreme_leaves<Op>(reinterpret_cast<const Acc*>(bytes), c > 0, key, magnitude);
-    } else {
-      Acc widened[kChunk];
-      convert<T, Acc>(bytes, 1, kChunk, widened);
-      extreme_leaves<Op>(widened, c > 0, key, magnitude);
-    }
-  }
-  alignas(64) Acc leaf[kLeaves];
-  const Int inf = bit_cast<Int>(std::numeric_limits<Acc>::infinity());
-  const Acc nan = std::numeric_limits<Acc>::quiet_NaN();
-  for (int l = 0; l < kLeaves; ++l) {
-    leaf[l] = magnitude[l] > inf ? nan : bit_cast<Acc>(ordered_key(key[l]));  // the key of the key is the float
-  }
-  free_fold<Op>(leaf, 1, out);
 }
 
 // ---- what the table holds ---------------------------------------------------------------------------
@@ -187,11 +168,11 @@ void chunks(const char* bytes, int64_t count, int64_t prefetch, Acc* out) {
   constexpr int64_t kStep = kLeaves * sizeof(T), kBytes = kSteps * kStep;
   constexpr bool is_free = order_free<Op, Acc>, is_extreme = is_free && std::is_floating_point<Acc>::value;
   if constexpr (is_extreme) {
-    extreme_chunks<Op, T, Acc>(bytes, count, prefetch, out);
+    extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk, prefetch, out);
   } else if constexpr (is_free) {
     alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
-      if (prefetch) prefetch_bytes(bytes + prefetch, kBytes);
+      if (prefetch > 0) prefetch_bytes(bytes + prefetch, kBytes);
       const T* x = reinterpret_cast<const T*>(bytes);
       const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
       free_leaves<Op, T, Acc>(steps, c > 0, 1, leaf);
@@ -199,9 +180,41 @@ void chunks(const char* bytes, int64_t count, int64_t prefetch, Acc* out) {
     free_fold<Op>(leaf, 1, out);
   } else {
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
-      if (prefetch) prefetch_bytes(bytes + prefetch, kBytes);
+      if (prefetch > 0) prefetch_bytes(bytes + prefetch, kBytes);
+      if (prefetch == kTouch && c + 1 < count) touch_bytes(bytes + kBytes, kBytes);
       const char* const steps[kSteps] = {bytes, bytes + kStep, bytes + 2 * kStep, bytes + 3 * kStep};
       ordered_chunk<Op, T, Acc, kSteps, 1>(steps, 0, out + c * kSubtrees);
+    }
+  }
+}
+
+template <class Op, class T, class Acc>
+void rest(const char* bytes, int64_t n, Acc* out) {
+  const T* x = reinterpret_cast<const T*>(bytes);
+  const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
+  if constexpr (order_free<Op, Acc> && std::is_floating_point<Acc>::value) {
+    extremes<Op>(x, n, 0, out);
+  } else if constexpr (order_free<Op, Acc>) {
+    using Leaf = typename LeafType<Op, T, Acc>::type;
+    alignas(64) Leaf leaf[kLeaves];
+    for (int l = 0; l < kLeaves; ++l) leaf[l] = Op::template identity<Leaf>();
+    for (int s = 0; s < kSteps && s * kLeaves < n; ++s) {
+      leaf_loop<Op, Leaf, 1, 1, true>(steps + s, n - s * kLeaves < kLeaves ? n - s * kLeaves : kLeaves, leaf);
+    }
+    free_fold<Op>(leaf, 1, out);
+  } else {
+    const char* const windows[kSteps] = {bytes, reinterpret_cast<const char*>(steps[1]),
+                                         reinterpret_cast<const char*>(steps[2]),
+                                         reinterpret_cast<const char*>(steps[3])};
+    switch (n / kLeaves) {
+      case 0:
+        return ordered_rest<Op, T, Acc, 0>(windows, n % kLeaves, out);
+      case 1:
+        return ordered_rest<Op, T, Acc, 1>(windows, n % kLeaves, out);
+      case 2:
+        return ordered_rest<Op, T, Acc, 2>(windows, n % kLeaves, out);
+      default:
+        return ordered_rest<Op, T, Acc, 3>(windows, n % kLeaves, out);
     }
   }
 }

@@ -25,6 +25,9 @@ struct Job {
   // How many bytes ahead to fetch; 0 for data that may be in a cache.
   int64_t prefetch() const { return plan.expected_bytes > kPrefetchAbove ? prefetch_distance(elements.size) : 0; }
 
+  // The same for `chunks` of elements.
+  int64_t chunks_prefetch() const { return plan.expected_bytes <= kTouchUpTo ? kTouch : prefetch(); }
+
   // The first element of an output.
   const char* input_of(int64_t output) const {
     int64_t offset = 0;

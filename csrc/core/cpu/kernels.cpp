@@ -1,6 +1,7 @@
 // The kernels of one instruction set: TR_CPU_NAMESPACE names it (kernels.h).
 #include "kernels.h"
 
+#include "chunk_columns.h"
 #include "columns.h"
 #include "rows.h"
 #include "short_rows.h"
@@ -34,21 +35,30 @@ void combine_pieces(const Job<Op, Acc>& job) {
   }
 }
 
+// Every chunk as a column, into the partials.
+template <class Op, class Acc>
+void reduce_chunks(const Job<Op, Acc>& job, const Threads& threads) {
+  const Problem chunks = chunk_columns(job.problem);
+  CpuPlan plan = job.plan;
+  plan.split = 1;
+  const Job<Op, Acc> columns{
+      chunks, plan, job.elements, write_values<Acc>, job.in, reinterpret_cast<char*>(job.partials), nullptr};
+  in_parallel<ColumnsKernel<Op, Acc>>(columns, threads);
+}
+
 template <class Op, class Acc>
 void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Threads& threads) {
   const Buffer<Acc> partials(plan.split > 1 ? problem.layout.outputs * plan.split : 0);
   const Job<Op, Acc> job{problem, plan,         make_elements<Op, Acc>(problem), make_writer<Op, Acc>(problem), in,
                          out,     partials.data};
-  switch (plan.family) {
-    case Family::Rows:
-      in_parallel<RowsKernel<Op, Acc>>(job, threads);
-      break;
-    case Family::ShortRows:
-      in_parallel<ShortRowsKernel<Op, Acc>>(job, threads);
-      break;
-    default:
-      in_parallel<ColumnsKernel<Op, Acc>>(job, threads);
-      break;
+  if (plan.by_chunks) {
+    reduce_chunks(job, threads);
+  } else if (plan.family == Family::Rows) {
+    in_parallel<RowsKernel<Op, Acc>>(job, threads);
+  } else if (plan.family == Family::ShortRows) {
+    in_parallel<ShortRowsKernel<Op, Acc>>(job, threads);
+  } else {
+    in_parallel<ColumnsKernel<Op, Acc>>(job, threads);
   }
   if (plan.split > 1) combine_pieces(job);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../order.h"
+#include "chunk_columns.h"
 #include "tuning.h"
 
 namespace torch_reduce::cpu {
@@ -63,6 +64,16 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   plan.expected_bytes =
       distinct_elements(l) * static_cast<int64_t>(size_of(p.in)) + l.outputs * static_cast<int64_t>(size_of(p.out));
   if (plan.family == Family::Empty) return plan;
+  if (plan.family == Family::Rows && constraint.family < 0 && constraint.split == 0 && has_chunk_columns(p)) {
+    Constraint columns;
+    columns.family = static_cast<int>(Family::Columns);
+    plan = make_plan(chunk_columns(p), threads, columns);
+    plan.by_chunks = true;
+    plan.split = l.n / kChunk;
+    plan.scratch_bytes = l.outputs * plan.split * acc;
+    plan.expected_bytes += plan.scratch_bytes + l.outputs * static_cast<int64_t>(size_of(p.out));
+    return plan;
+  }
 
   const int64_t elements = l.n * l.outputs;
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
@@ -72,7 +83,8 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
     plan.strip = std::min(columns, kStripBytes / acc);
     // Narrower strips where there are too few of them for the threads, and too few chunks to share out instead.
     const int64_t others = l.outputs / columns * padded;
-    while (others * ceil_div(columns, plan.strip) < threads && elements > kGrain && plan.strip >= 2 * kManyColumns) {
+    while (others * ceil_div(columns, plan.strip) < threads && elements > kParallelAbove &&
+           plan.strip >= 2 * kManyColumns) {
       plan.strip = ceil_div(plan.strip, 2);
     }
     plan.strips = ceil_div(columns, plan.strip);
@@ -85,7 +97,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
     if (wanted != power_of_two_above(wanted) || wanted > padded) {
       refuse("split is a power of two, at most one piece per chunk of 1024");
     }
-  } else if (threads > 1 && elements > kGrain) {
+  } else if (threads > 1 && elements > kParallelAbove) {
     // Enough tasks that every thread has its share, none of them smaller than a grain.
     while (wanted < padded && units * wanted < threads * kTasksPerThread && elements / (units * wanted * 2) >= kGrain) {
       wanted *= 2;
@@ -94,7 +106,8 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   plan.piece_chunks = padded / wanted;
   plan.split = ceil_div(chunks, plan.piece_chunks);
   plan.tasks = units * plan.split;
-  plan.grain = std::max<int64_t>(ceil_div(kGrain, std::max<int64_t>(elements / plan.tasks, 1)), 1);
+  plan.grain = ceil_div(elements > kParallelAbove ? kGrain : elements, std::max<int64_t>(elements / plan.tasks, 1));
+  plan.grain = std::max<int64_t>(plan.grain, 1);
   if (plan.split > 1) plan.scratch_bytes = l.outputs * plan.split * acc;
   plan.expected_bytes += 2 * plan.scratch_bytes;
   return plan;

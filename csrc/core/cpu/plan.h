@@ -17,6 +17,7 @@ struct CpuPlan {
   int64_t grain = 1;           // how many of them a thread takes at least
   int64_t scratch_bytes = 0;   // partials; and, of each thread that works, its buffers
   int64_t expected_bytes = 0;  // memory traffic: input, output and partials
+  bool by_chunks = false;      // Columns of chunk_columns(): every piece is one chunk
 };
 
 // `threads` is how many threads may work. Throws std::invalid_argument with one sentence if the constraint is not

@@ -31,6 +31,13 @@ void write(const Acc* value, int64_t count, int64_t n, char* bytes, int64_t stri
   }
 }
 
+// Values of the compute type, not finished.
+template <class Acc>
+void write_values(const Acc* value, int64_t count, int64_t, char* bytes, int64_t stride) {
+  Acc* out = reinterpret_cast<Acc*>(bytes);
+  for (int64_t i = 0; i < count; ++i) out[i * stride] = value[i];
+}
+
 // uint64 is reduced as an int64 of the same order.
 inline void write_flipped(const int64_t* value, int64_t count, int64_t, char* bytes, int64_t stride) {
   uint64_t* out = reinterpret_cast<uint64_t*>(bytes);

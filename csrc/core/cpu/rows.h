@@ -61,16 +61,12 @@ class RowsKernel {
   // Outputs of one chunk: as below, without its bookkeeping.
   void run_single_chunks(int64_t begin, int64_t end) {
     const int64_t n = job_.layout().n;
-    if (n < kChunk) source_.fill(copies_);
-    const int steps = source_.steps(0);
     for (int64_t output = begin; output < end; output += used_) {
       used_ = static_cast<int>(smaller(kSlots, end - output));
       for (int i = 0; i < used_; ++i) {
         source_.start(job_.input_of(output + i));
         if (prefetch_) prefetch_bytes(source_.row(0) + prefetch_, n * job_.elements.size);
-        const char* window[kSteps];
-        source_.windows(0, copies_, window);
-        job_.elements.windows(window, steps, 1, 0, slots_ + i * kSubtrees);
+        read_chunk(0, slots_ + i * kSubtrees);
       }
       fold_subtrees<Op>(slots_, used_);
       job_.write_results(output, used_, slots_);
@@ -133,7 +129,7 @@ class RowsKernel {
         owner_[used_++] = item;
         ++chunk;
       } else {
-        chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), prefetch_);
+        chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), job_.chunks_prefetch());
       }
       if (used_ == kSlots) fold_slots();
     }
@@ -159,9 +155,8 @@ class RowsKernel {
         if (used_ == kSlots) fold_slots();
       }
       if (left > 0) {  // the end of the output
-        copy_elements(x, size, 1, left, tail_);
-        fill_elements(job_.elements.identity, size, kChunk - left, tail_ + left * size);
-        add_chunks(item, tail_, 1, 0);
+        job_.elements.rest(x, left, slots_ + used_ * kSubtrees);
+        owner_[used_++] = item;
         if (used_ == kSlots) fold_slots();
       }
     }
@@ -169,9 +164,12 @@ class RowsKernel {
 
   // A chunk that is scattered or not whole, or whose type is rare.
   void read_chunk(int64_t k, Acc* slot) {
-    if (source_.has_windows()) {
+    const int64_t rest = job_.layout().n - k;
+    if (source_.has_windows() && rest < kChunk && source_.packed() && source_.run(k) >= rest) {
+      job_.elements.rest(source_.row(k), rest, slot);
+    } else if (source_.has_windows()) {
       const char* window[kSteps];
-      const bool whole = k + kChunk <= job_.layout().n;
+      const bool whole = rest >= kChunk;
       if (!whole && !filled_) source_.fill(tail_);
       filled_ |= !whole;  // every output's last chunk lacks the same elements
       source_.windows(k, whole ? copies_ : tail_, window);

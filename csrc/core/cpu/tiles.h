@@ -10,13 +10,18 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-// y[i * pitch + j] = x[i + j * stride] for i, j < the number of lanes: a square in registers. Each of log2(lanes)
-// stages rotates the bits of (register, lane) by one place.
+// The side of a tile's squares. 16-byte vectors of 2-byte words: whole registers of them fill more registers than there
+// are. Strides that are powers of two map a column of the tile to one set of the first cache: 8 lines of it fit.
+template <class Word>
+constexpr int kSquare = sizeof(Word) >= 4 ? kLanes<Word> : 8;
+
+// y[i * pitch + j] = x[i + j * stride] for i, j < kSquare: a square in registers. Each of log2(kSquare) stages rotates
+// the bits of (register, lane) by one place.
 template <class Word, class Any>
 void transpose_square(const Any* x, int64_t stride, Any* y, int64_t pitch) {
-  constexpr int kSide = kLanes<Word>;
+  constexpr int kSide = kSquare<Word>;
   constexpr std::make_integer_sequence<int, kSide> lanes{};
-  Vector<Word> a[kSide], b[kSide];
+  typename VectorOf<Word, kSide>::type a[kSide], b[kSide];
   for (int j = 0; j < kSide; ++j) __builtin_memcpy(&a[j], x + j * stride, sizeof(a[j]));
   for (int stage = 1; stage < kSide; stage *= 2) {
     for (int j = 0; j < kSide / 2; ++j) {
@@ -34,16 +39,14 @@ void copy_tile(const char* bytes, int64_t lines, int64_t line_stride, int64_t le
   using Any = typename AnyWord<Word>::type;
   const Any* x = reinterpret_cast<const Any*>(bytes);
   Any* y = reinterpret_cast<Any*>(out);
-  // Strides that are powers of two map a column of the tile to one set of the first cache: 8 lines of it fit.
-  constexpr int64_t kBlock = 8;
-  constexpr int64_t kSide = sizeof(Word) >= 4 ? kLanes<Word> : kBlock;
+  constexpr int64_t kSide = kSquare<Word>;
   for (int64_t j = 0; j < length; j += kSide) {
     const int64_t columns = smaller(kSide, length - j);
     for (int64_t i = 0; i < lines; i += kSide) {
       const int64_t rows = smaller(kSide, lines - i);
       const Any* from = x + i * line_stride + j * stride;
       Any* to = y + i * length + j;
-      if constexpr (sizeof(Word) >= 4) {
+      if constexpr (sizeof(Word) >= 2) {
         if (line_stride == 1 && rows == kSide && columns == kSide) {
           transpose_square<Word>(from, stride, to, length);
           continue;

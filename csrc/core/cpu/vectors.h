@@ -87,7 +87,7 @@ TR_HD V every_other(V a, V b, std::integer_sequence<int, I...>) {
 #if defined(__clang__)
   return __builtin_shufflevector(a, b, ((2 * (I / Group) + Offset) * Group + I % Group)...);
 #else
-  using Index = std::conditional_t<sizeof(a[0]) == 4, Vector<int32_t>, Vector<int64_t>>;
+  using Index = decltype(a == b);  // integers as wide as the values
   return __builtin_shuffle(a, b, Index{((2 * (I / Group) + Offset) * Group + I % Group)...});
 #endif
 }
