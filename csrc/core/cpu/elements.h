@@ -55,8 +55,9 @@ TR_HD void prefetch_bytes(const char* x, int64_t bytes) {
   for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(x + line);
 }
 
-// Reads from every line. The loads of a short loop, at a fixed distance each, train the hardware's prefetcher, which
-// brings data from the second cache half as fast again; the many loads of an unrolled chunk do not, nor do prefetches.
+// Reads from every line. A load of an unrolled chunk that is a page long meets a page only once, so the hardware's
+// prefetcher, which watches the distance between the addresses of one instruction within a page, does not see a
+// pattern. Those of a short loop show it one; prefetch instructions do not.
 TR_HD void touch_bytes(const char* x, int64_t bytes) {
   const volatile char* y = x;
   TR_NO_UNROLL

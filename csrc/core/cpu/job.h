@@ -25,8 +25,10 @@ struct Job {
   // How many bytes ahead to fetch; 0 for data that may be in a cache.
   int64_t prefetch() const { return plan.expected_bytes > kPrefetchAbove ? prefetch_distance(elements.size) : 0; }
 
-  // The same for `chunks` of elements.
-  int64_t chunks_prefetch() const { return plan.expected_bytes <= kTouchUpTo ? kTouch : prefetch(); }
+  // The same for `chunks` of elements. A chunk of 4-byte elements is a page long.
+  int64_t chunks_prefetch() const {
+    return elements.size == 4 && plan.expected_bytes <= kTouchUpTo ? kTouch : prefetch();
+  }
 
   // The first element of an output.
   const char* input_of(int64_t output) const {
