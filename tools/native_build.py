@@ -1,6 +1,6 @@
 """Configures, builds and installs the native library by CMake, for one torch. The Makefile and setup.py both call it.
 
-    python tools/native_build.py [--prefix FOLDER] [--sanitize]
+    python tools/native_build.py [--prefix FOLDER] [--sanitize] [--target ladder]
 
 One build folder for each torch, so that going back and forth between two environments rebuilds nothing.
 """
@@ -59,8 +59,9 @@ def run(command: list[str], show: str) -> None:
             print(line.removeprefix("-- "), flush=True)
 
 
-def build(prefix: Path, sanitize: bool = False) -> None:
-    """Brings the library under `prefix` up to date: lib/, include/ and cmake/."""
+def build(prefix: Path | None, sanitize: bool = False, target: str | None = None) -> Path:
+    """Brings the library under `prefix` up to date: lib/, include/ and cmake/. With a `target`, that target of CMake's
+    is built instead and nothing is installed. Returns the build folder."""
     torch, version = find_torch()
     cmake = find_tool("cmake")
     if cmake is None:
@@ -73,18 +74,23 @@ def build(prefix: Path, sanitize: bool = False) -> None:
         configure += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
     run(configure, show="torch_reduce:")
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
-    if subprocess.run([cmake, "--build", str(folder), "--parallel", jobs]).returncode != 0:
-        raise BuildError("the native library did not compile; the compiler's words are above.")
+    command = [cmake, "--build", str(folder), "--parallel", jobs, *(["--target", target] if target else [])]
+    if subprocess.run(command).returncode != 0:
+        raise BuildError(f"the {target or 'native library'} did not compile; the compiler's words are above.")
+    if target:
+        return folder
     run([cmake, "--install", str(folder), "--prefix", str(prefix)], show="Installing: " + str(prefix / "lib"))
+    return folder
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path, default=ROOT / "torch_reduce", help="the package's folder")
     parser.add_argument("--sanitize", action="store_true", help="the CPU part under ASan and UBSan")
+    parser.add_argument("--target", help="build this target of CMake's alone, and install nothing")
     arguments = parser.parse_args()
     try:
-        build(arguments.prefix.absolute(), arguments.sanitize)
+        build(arguments.prefix.absolute(), arguments.sanitize, arguments.target)
     except BuildError as error:
         sys.exit(str(error))
 
