@@ -2,13 +2,14 @@
 PYTHON ?= python3
 RUN := $(PYTHON) tools/environment.py
 
-.PHONY: help build test bench format lint sanitize clean
+.PHONY: help build test bench ladder format lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo "make build      build the native library for the active torch (TORCH_REDUCE_CUDA=0: without CUDA)"
 	@echo "make test       build, and run the tests; TEST_ARGS='-k rows' goes to pytest"
 	@echo "make bench      build, and time the operators against torch.sum; BENCH_ARGS goes to python -m benchmarks"
+	@echo "make ladder     build, and climb the teaching kernels one by one; LADDER_ARGS goes to python -m benchmarks.ladder"
 	@echo "make format     rewrite the sources with clang-format and ruff"
 	@echo "make lint       check them, changing nothing"
 	@echo "make sanitize   run tests under ASan and UBSan, and on a GPU under compute-sanitizer"
@@ -22,6 +23,10 @@ test: build
 
 bench: build
 	@$(RUN) -m benchmarks $(BENCH_ARGS)
+
+ladder: build
+	@$(RUN) tools/native_build.py --target ladder
+	@$(RUN) -m benchmarks.ladder $(LADDER_ARGS)
 
 format:
 	@$(RUN) --lint tools/format.py

@@ -1,0 +1,1 @@
+"""The classic reduction kernels, one file a rung, measured side by side: docs/ladder.md."""
