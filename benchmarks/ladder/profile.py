@@ -23,6 +23,8 @@ SEPARATOR = "read_all"  # limit.cu's kernel
 METRICS = {
     "ns": "gpu__time_duration.sum",
     "dram": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "issue": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "registers": "launch__registers_per_thread",
     "instructions": "smsp__inst_executed.sum",
     "bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
     "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",

@@ -34,7 +34,7 @@ def text(result: dict) -> str:
         ("spread", "The same sum, many times", spread_table),
         ("subnormal", "A sum of subnormal numbers", subnormal_table),
         ("half", "fp16 numbers from 0 to 1", half_table),
-        ("profile", "Nsight Compute: each kernel on a cold L2", profile_table),
+        ("profile", "Nsight Compute: the longest kernel of each rung, on a cold L2", profile_table),
     )
     parts += [f"{heading}\n\n{show(result[key])}" for key, heading, show in more if result.get(key)]
     return "\n\n".join([*parts, NOTES])
@@ -74,17 +74,18 @@ def _finite(value):
 
 
 def write_json(path: Path, result: dict) -> None:
-    """One line for every row, so that two runs can be compared line by line."""
+    """One line for every row, so that two runs can be compared line by line. Times have five digits; sums, all."""
 
-    def shown(item) -> str:
-        return json.dumps(_finite(_rounded(item)), ensure_ascii=False)
+    def shown(key: str, item) -> str:
+        item = item if key in ("spread", "subnormal", "half") else _rounded(item)
+        return json.dumps(_finite(item), ensure_ascii=False)
 
     parts = []
     for key, value in result.items():
         if isinstance(value, list):
-            lines = ",\n".join(shown(item) for item in value)
+            lines = ",\n".join(shown(key, item) for item in value)
             parts.append(f'"{key}": [\n{lines}\n]')
         else:
-            parts.append(f'"{key}": {shown(value)}')
+            parts.append(f'"{key}": {shown(key, value)}')
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n")

@@ -166,8 +166,8 @@ def spread_table(entries: list[dict], markdown: bool = False) -> str:
             "rung": label(e["rung"]),
             "runs": f"{e['runs']:,}",
             "different results": str(e["distinct"]),
-            "lowest": f"{e['lowest']:.6f}",
-            "highest": f"{e['highest']:.6f}",
+            "lowest": f"{e['lowest']:,.2f}",
+            "highest": f"{e['highest']:,.2f}",
             "spread": "0" if e["spread"] == 0 else f"{e['spread']:.1e}",
             "worst error": f"{e['worst_error']:.1e}",
         }
@@ -201,17 +201,27 @@ def _millions(value: float | None) -> str:
 
 
 def profile_table(entries: list[dict], markdown: bool = False) -> str:
-    lines = [
-        {
-            "rung": label(e["rung"]),
-            "elements": size_name(e["elements"]),
-            "kernel": f"`{e['kernel']}`" if markdown else e["kernel"],
-            "duration, us": digits(e["ns"] / 1e3, 4),
-            "DRAM": f"{e['dram']:.1f} %",
-            "warp instructions": _millions(e.get("instructions")),
-            "bank conflicts": _millions(e.get("bank_conflicts")),
-            "sectors loaded": _millions(e.get("load_sectors")),
-        }
-        for e in entries
-    ]
+    """The longest kernel of each rung and size, and how long the others take together."""
+    rungs: dict[tuple, list[dict]] = {}
+    for entry in entries:
+        rungs.setdefault((entry["rung"], entry["elements"]), []).append(entry)
+    lines = []
+    for (name, n), kernels in rungs.items():
+        longest = max(kernels, key=lambda e: e["ns"])
+        others = sum(e["ns"] for e in kernels) - longest["ns"]
+        lines.append(
+            {
+                "rung": label(name),
+                "elements": size_name(n),
+                "kernel": f"`{longest['kernel']}`" if markdown else longest["kernel"],
+                "duration, us": digits(longest["ns"] / 1e3, 4),
+                "DRAM": f"{longest['dram']:.1f} %",
+                "issue slots": f"{longest['issue']:.1f} %" if "issue" in longest else "",
+                "registers": f"{longest['registers']:.0f}" if "registers" in longest else "",
+                "warp instructions": _millions(longest.get("instructions")),
+                "bank conflicts": _millions(longest.get("bank_conflicts")),
+                "sectors loaded": _millions(longest.get("load_sectors")),
+                "other kernels, us": digits(others / 1e3) if others else "",
+            }
+        )
     return table(lines, markdown)

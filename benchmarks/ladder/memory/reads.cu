@@ -1,9 +1,9 @@
 // Three ways to read n floats, each element once, a float at a time. All that differs is which thread reads which one.
 //
 // A warp's load is served in sectors of 32 bytes. Coalesced: 32 neighbours are 4 sectors, all of them used. Misaligned
-// by one element: 5 sectors, and the fifth is the neighbour's first, so a cache has it. Strided: neighbouring threads
-// are S elements apart, so a warp touches 8 sectors (S = 2) or 32 (S = 8 and more) and uses half or an eighth of each.
-// The rest of them is read again by other blocks later, from the L2 if the input fits there, else from memory.
+// by one element: 5 sectors, of which the fifth is the next warp's first. Strided: neighbouring threads are S elements
+// apart, so a warp touches 8 sectors (S = 2) or 32 (S = 8 and more) and uses half or an eighth of each. The rest of
+// them is read again by other blocks later, from the L2 if the input fits there, else from memory.
 #include "../rung.h"
 
 namespace {
