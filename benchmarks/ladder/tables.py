@@ -6,7 +6,7 @@ import math
 
 from tabulate import tabulate
 
-from .rungs import BY_NAME
+from .rungs import BY_NAME, RUNGS
 
 LABELS = {"deterministic": "product, deterministic", "atomic": "product, atomic", "torch": "torch.sum"}
 
@@ -107,15 +107,16 @@ def lesson_table(rows: list[dict], tasks: tuple[str, ...], n: int | None = None,
 
 
 def published_table(rows: list[dict], markdown: bool = False) -> str:
-    """Published figures beside ours for the same rung: other GPUs, so to be compared by their order alone."""
+    """Published figures beside ours for the same rung: other GPUs, so to be compared by their steps alone."""
     lines = []
-    for name in dict.fromkeys(row["rung"] for row in rows if "published" in row):
-        here = [row for row in rows if row["rung"] == name and "us" in row]
-        ours = [f"{size_name(row['elements'])}: {digits(row['us']['median'], 4)} us" for row in here]
-        ours += [
-            f"{size_name(row['elements'])}: {digits(row['against_cpu'])} x CPU" for row in here if "against_cpu" in row
-        ]
-        lines.append({"rung": name, "published": here[0]["published"], "measured here": "; ".join(ours)})
+    for rung in RUNGS:
+        ours = []
+        for row in rows:
+            if row["rung"] == rung.name and "us" in row and rung.published:
+                speedup = f", {digits(row['against_cpu'])} x CPU" if "against_cpu" in row else ""
+                ours.append(f"{size_name(row['elements'])}: {digits(row['us']['median'], 4)} us{speedup}")
+        if ours:
+            lines.append({"rung": rung.name, "published": rung.published, "measured here": "; ".join(ours)})
     return table(lines, markdown)
 
 
