@@ -58,12 +58,17 @@ def cuda(arguments: list[str]) -> int:
     environment = dict(os.environ, PYTORCH_NO_CUDA_MEMORY_CACHING="1")
     ours = ["--kernel-regex", "kns=torch_reduce"]
     # initcheck has to see torch's kernels too, as they write the inputs.
-    tools = {"memcheck": ours, "racecheck": ours, "initcheck": []}
+    runs = [("memcheck", ours, arguments), ("racecheck", ours, arguments), ("initcheck", [], arguments)]
+    if arguments == SUBSET:
+        build(None, target="ladder")
+        # The ladder's kernels share no namespace; torch's do, and are left out.
+        not_torch = ["--kernel-name-exclude", "kns=native"]
+        runs += [(tool, not_torch, ["tests/test_ladder.py"]) for tool in ("memcheck", "racecheck")]
     failed = []
-    for tool, options in tools.items():
-        print(f"sanitize: CUDA kernels under {tool}", flush=True)
+    for tool, options, tests in runs:
+        print(f"sanitize: CUDA kernels of {' '.join(tests)} under {tool}", flush=True)
         command = [sanitizer, "--tool", tool, "--error-exitcode", "9", *options]
-        command += [sys.executable, "-m", "pytest", "-k", "cuda", *arguments]
+        command += [sys.executable, "-m", "pytest", "-k", "cuda", *tests]
         if subprocess.run(command, cwd=ROOT, env=environment).returncode != 0:
             failed.append(tool)
     if failed:
