@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.ladder import __main__ as main
 from benchmarks.ladder import document, library, measure, profile, rungs, tables
 from benchmarks.ladder.tasks import TASKS
 
@@ -61,7 +62,7 @@ def test_a_rung_is_compared_with_an_earlier_one():
     assert all(rung.below is None or names.index(rung.below) < i for i, rung in enumerate(rungs.RUNGS))
 
 
-@pytest.mark.parametrize("n", [n for n in SIZES])
+@pytest.mark.parametrize("n", SIZES)
 def test_cpu_loop(ladder: library.Library, n: int):
     task, cpu = TASKS["sum"], torch.device("cpu")
     x = task.fill(n, torch.float32, cpu, 2)
@@ -74,6 +75,15 @@ def test_without_a_gpu_it_says_so_in_one_line(ladder: library.Library):
     assert (done.returncode, done.stdout.splitlines()) == (
         0,
         ["The ladder is built. It needs an NVIDIA GPU to run; torch sees none here."],
+    )
+
+
+def test_not_built_is_said_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(library, "path", lambda: tmp_path / "libladder.so")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert main.why_not() == (
+        "The ladder is not built, for want of nvcc or of a torch with CUDA. It needs an NVIDIA GPU to run; "
+        "torch sees one here."
     )
 
 
