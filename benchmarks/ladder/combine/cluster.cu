@@ -45,10 +45,10 @@ __device__ float thread_sum(const float* in, int n) {
 }
 
 __global__ void cluster(const float* in, float* out, int n) {
-#if __CUDA_ARCH__ >= 900  // elsewhere there are no clusters, and the launch below is never made
+  const float sum = block_sum(thread_sum(in, n));
+#if __CUDA_ARCH__ >= 900
   const auto group = cooperative_groups::this_cluster();
   __shared__ float mine;
-  const float sum = block_sum(thread_sum(in, n));
   if (threadIdx.x == 0) mine = sum;
   group.sync();
   if (group.block_rank() == 0 && threadIdx.x < 32) {
@@ -57,6 +57,8 @@ __global__ void cluster(const float* in, float* out, int n) {
     if (threadIdx.x == 0) atomicAdd(out, total);
   }
   group.sync();  // a block that has ended has no shared memory to read from
+#else
+  if (threadIdx.x == 0) atomicAdd(out, sum);  // there are no clusters, and the launch below is never made
 #endif
 }
 
