@@ -4,18 +4,16 @@ plots were copied to benchmarks/results/. In the text, a block from <!-- NAME --
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
-from .. import machine
+from .. import document, machine
 from . import tables
 from .report import verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "ladder.md"
 RESULT = ROOT / "benchmarks" / "results" / "ladder.json"
-BLOCK = re.compile(r"(<!-- ([^\n]+) -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
 
 
 def blocks(result: dict) -> dict[str, str]:
@@ -46,8 +44,7 @@ def blocks(result: dict) -> dict[str, str]:
 
 def fill(text: str, result: dict) -> str:
     """The document with every block written anew."""
-    known = blocks(result)
-    return BLOCK.sub(lambda block: f"{block[1]}{known[block[2]]}\n{block[3]}", text)
+    return document.fill(text, blocks(result))
 
 
 def main() -> int:
