@@ -2,13 +2,14 @@
 PYTHON ?= python3
 RUN := $(PYTHON) tools/environment.py
 
-.PHONY: help build test bench ladder format lint sanitize clean
+.PHONY: help build test bench bench-compare ladder format lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo "make build      build the native library for the active torch (TORCH_REDUCE_CUDA=0: without CUDA)"
 	@echo "make test       build, and run the tests; TEST_ARGS='-k rows' goes to pytest"
 	@echo "make bench      build, and time the operators against torch.sum; BENCH_ARGS goes to python -m benchmarks"
+	@echo "make bench-compare BASE=<commit>   time this tree's library against a commit's; COMPARE_ARGS='--pairs 9'"
 	@echo "make ladder     build, and climb the teaching kernels one by one; LADDER_ARGS goes to python -m benchmarks.ladder"
 	@echo "make format     rewrite the sources with clang-format and ruff"
 	@echo "make lint       check them, changing nothing"
@@ -27,6 +28,9 @@ bench: build
 ladder: build
 	@$(RUN) tools/native_build.py --target ladder
 	@$(RUN) -m benchmarks.ladder $(LADDER_ARGS)
+
+bench-compare: build
+	@$(RUN) -m benchmarks.compare $(COMPARE_ARGS) $(BASE)
 
 format:
 	@$(RUN) --lint tools/format.py

@@ -71,10 +71,11 @@ if(NOT TORCH_REDUCE_TORCH_VERSION)
   message(FATAL_ERROR "torch_reduce: ${TORCH_REDUCE_TORCH_PREFIX} does not say which version of torch it is.")
 endif()
 
+# Up to torch 2.13 it is a property of the target (CXX_STANDARD 20), then a compile feature (cxx_std_20).
 set(TORCH_REDUCE_TORCH_CXX_STANDARD 17)
-file(STRINGS "${TORCH_REDUCE_TORCH_PREFIX}/${_marker}" _text REGEX "CXX_STANDARD [0-9]+")
-if(_text MATCHES "CXX_STANDARD ([0-9]+)")
-  set(TORCH_REDUCE_TORCH_CXX_STANDARD "${CMAKE_MATCH_1}")
+file(STRINGS "${TORCH_REDUCE_TORCH_PREFIX}/${_marker}" _text REGEX "(CXX_STANDARD |cxx_std_)[0-9]+")
+if(_text MATCHES "(CXX_STANDARD |cxx_std_)([0-9]+)")
+  set(TORCH_REDUCE_TORCH_CXX_STANDARD "${CMAKE_MATCH_2}")
 endif()
 
 add_library(TorchReduce::torch INTERFACE IMPORTED)
