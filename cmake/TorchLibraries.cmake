@@ -71,7 +71,7 @@ if(NOT TORCH_REDUCE_TORCH_VERSION)
   message(FATAL_ERROR "torch_reduce: ${TORCH_REDUCE_TORCH_PREFIX} does not say which version of torch it is.")
 endif()
 
-# Up to torch 2.13 it is a property of the target (CXX_STANDARD 20), then a compile feature (cxx_std_20).
+# A property of the target (CXX_STANDARD 20, as in torch 2.13) or a compile feature (cxx_std_20, as in 2.15).
 set(TORCH_REDUCE_TORCH_CXX_STANDARD 17)
 file(STRINGS "${TORCH_REDUCE_TORCH_PREFIX}/${_marker}" _text REGEX "(CXX_STANDARD |cxx_std_)[0-9]+")
 if(_text MATCHES "(CXX_STANDARD |cxx_std_)([0-9]+)")

@@ -14,7 +14,7 @@ struct Cpu {
     return at::Tensor(at::detail::empty_cpu(sizes, type));
   }
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
-    const Problem p = make_problem(r, checked, self, out.strides(), /*atomic_is_unordered=*/false);
+    const Problem p = make_problem(r, checked, self, out.strides());
     const cpu::Threads threads = torch_threads();
     cpu::reduce(p, cpu_plan_for(p, threads.count), self.const_data_ptr(), out.mutable_data_ptr(), threads);
   }

@@ -35,7 +35,7 @@ struct Cuda {
                                                 c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
   }
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
-    const Problem p = make_problem(r, checked, self, out.strides(), /*atomic_is_unordered=*/true);
+    const Problem p = make_problem(r, checked, self, out.strides());
     if (p.mode == Mode::Atomic && is_floating(p.compute)) {
       at::globalContext().alertNotDeterministic("reduce with mode=\"atomic\" on CUDA");
     }

@@ -161,8 +161,7 @@ void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor
   TORCH_CHECK(!share_memory(out, self), "reduce::", name(r.op), ": out shares memory with the input");
 }
 
-Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides,
-                     bool atomic_is_unordered) {
+Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides) {
   Problem p;
   p.op = r.op;
   p.mode = checked.mode;
@@ -177,7 +176,7 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   for (int64_t d = 0; d < ndim; ++d) {
     strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
   }
-  const bool free = is_order_free(p.op, p.compute) || (atomic_is_unordered && p.mode == Mode::Atomic);
+  const bool free = is_order_free(p.op, p.compute) || p.mode == Mode::Atomic;
   p.layout = make_layout(static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
                          strides, free ? Order::Any : Order::Logical);
   const auto address = self.is_meta() ? 0 : reinterpret_cast<uintptr_t>(self.const_data_ptr());

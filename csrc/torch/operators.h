@@ -62,9 +62,9 @@ bool check_out(const Request& request, const Checked& checked, const at::Tensor&
 // RuntimeError if `out` shares memory with `self`, as far as that can be told cheaply, or with itself.
 void check_no_overlap(const Request& request, const at::Tensor& self, const at::Tensor& out);
 
-// The core's description of reducing `self` into a tensor with these strides. `atomic_is_unordered` lets mode "atomic"
-// read memory as it lies, as order-free operators always may.
+// The core's description of reducing `self` into a tensor with these strides. Mode "atomic" and order-free operators
+// read memory as it lies.
 Problem make_problem(const Request& request, const Checked& checked, const at::Tensor& self,
-                     at::IntArrayRef out_strides, bool atomic_is_unordered);
+                     at::IntArrayRef out_strides);
 
 }  // namespace torch_reduce

@@ -77,7 +77,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
                     " tensor needs device= to be explained for");
   const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
   const auto sizes = result_sizes(self.sizes(), checked.mask, r.keepdim);
-  const Problem p = make_problem(r, checked, self, contiguous_strides(sizes), on_cuda);
+  const Problem p = make_problem(r, checked, self, contiguous_strides(sizes));
 
   Json json;
   json.add("device", on_cuda ? "cuda" : "cpu")
