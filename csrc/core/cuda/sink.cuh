@@ -26,7 +26,8 @@ struct Sink {
   DType out_type;
 };
 
-// A result, rounded once. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
+// A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
+// by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void write(void* out, int64_t place, DType type, bool mean, int64_t n, Acc v) {
   if constexpr (std::is_same<O, Sum>::value) {
