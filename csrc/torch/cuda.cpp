@@ -39,6 +39,7 @@ struct Cuda {
     if (p.mode == Mode::Atomic && is_floating(p.compute)) {
       at::globalContext().alertNotDeterministic("reduce with mode=\"atomic\" on CUDA");
     }
+    TORCH_CHECK_NOT_IMPLEMENTED(!is_accumulated(p), "reduce: mode \"exact\" is not available on CUDA yet");
     const c10::cuda::CUDAGuard guard(self.device());
     const Gpu gpu = describe_gpu(self.get_device());
     const Plan plan = plan_for(p, gpu);

@@ -36,8 +36,8 @@ struct Checked {
 };
 
 // `out` is the dtype of out=, if it was given. The result's type is dtype, else that of out, else what torch's operator
-// of this name gives. ValueError for an unknown mode, NotImplementedError for "exact" and for a dtype without a kernel,
-// IndexError for a dim out of range and for a maximum over no element, RuntimeError for the rest.
+// of this name gives. ValueError for an unknown mode, NotImplementedError for "exact" of prod and for a dtype without a
+// kernel, IndexError for a dim out of range and for a maximum over no element, RuntimeError for the rest.
 Checked check(const Request& request, const at::Tensor& self, std::optional<at::ScalarType> out = std::nullopt);
 
 // Sizes of the result, from sizes (int64_t or SymInt) of the input.
