@@ -119,6 +119,20 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
         .add("launches", 0);
     return json.str();
   }
+  if (is_accumulated(p)) {
+    const auto plan = exact_plan_for(p, false, self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu);
+    return json.add("family", name(plan.family))
+        .add("vector", plan.vector)
+        .add("grid", plan.grid)
+        .add("block", plan.block)
+        .add("split", plan.units)
+        .add("shared_bytes", plan.shared_bytes)
+        .add("scratch_bytes", plan.scratch_bytes)
+        .add("expected_bytes", plan.expected_bytes)
+        .add("finish", plan.units > 1 ? "atomic" : "direct")
+        .add("launches", plan.launches)
+        .str();
+  }
   const Plan plan = plan_for(p, self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu);
   return json.add("family", name(plan.family))
       .add("vector", plan.vector)
@@ -158,6 +172,14 @@ Plan plan_for(const Problem& problem, const Gpu& gpu) {
 cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads) {
   try {
     return cpu::make_plan(problem, threads, constraint);
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK(false, e.what());
+  }
+}
+
+exact::ExactPlan exact_plan_for(const Problem& problem, bool words, const Gpu& gpu) {
+  try {
+    return exact::make_exact_plan(problem, words, gpu, constraint);
   } catch (const std::invalid_argument& e) {
     TORCH_CHECK(false, e.what());
   }

@@ -1,0 +1,121 @@
+// From an exact plan to kernel arguments and a launch: chooses the instantiation, decides nothing.
+#pragma once
+
+#include "exact_columns.cuh"
+#include "exact_launch.h"
+#include "exact_rows.cuh"
+#include "exact_short_rows.cuh"
+#include "launch.cuh"
+
+namespace torch_reduce::cuda {
+
+inline ExactSink make_exact_sink(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b) {
+  const int count = exact::words_of(p.in);
+  ExactSink s{};
+  s.out = b.out;
+  s.type = p.out;
+  s.words = words;
+  s.divisor = p.op == Op::Mean ? p.layout.n : 1;
+  s.units = static_cast<uint32_t>(plan.units);
+  s.copies = plan.copies;
+  if (plan.units > 1) {
+    s.accumulators = static_cast<int64_t*>(b.scratch);
+    s.tickets = reinterpret_cast<uint32_t*>(s.accumulators + p.layout.outputs * plan.copies * count);
+    // Neighbouring threads add to neighbouring words: of one output, or of neighbouring outputs.
+    const bool rows = plan.family == Family::Rows;
+    s.word_stride = rows ? 1 : p.layout.outputs;
+    s.output_stride = rows ? int64_t{plan.copies} * count : 1;
+    s.copy_stride = count;
+  }
+  return s;
+}
+
+template <class In, Access A>
+cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const void* in, const ExactSink& sink,
+                             const Launch& l) {
+  ExactRowsArgs<A> a{in,
+                     sink,
+                     layout.n,
+                     layout.outputs,
+                     FastDivisor(plan.units),
+                     plan.tiles,
+                     plan.log_team,
+                     {},
+                     KeptIndex<kept_room(A)>(layout, 0),
+                     ReducedIndex<reduced_room(A)>(layout)};
+  if constexpr (A == Access::Segmented) {
+    a.segments = {FastDivisor(layout.reduced[1].size / vector_width<In>), vector_width<In>, layout.reduced[0].stride};
+  }
+  return start(exact_rows<In, A>, a, l);
+}
+
+template <class In, Access A>
+cudaError_t start_exact_short_rows(const exact::ExactPlan& plan, const Layout& layout, const void* in,
+                                   const ExactSink& sink, const Launch& l) {
+  const ExactShortRowsArgs<A> a{in,
+                                sink,
+                                layout.n,
+                                layout.outputs,
+                                plan.log_lanes,
+                                KeptIndex<kept_room(A)>(layout, 0),
+                                ReducedIndex<kMaxKernelDims>(layout)};
+  return start(exact_short_rows<In, A>, a, l);
+}
+
+template <class In, Access A>
+cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layout, const void* in,
+                                const ExactSink& sink, const Launch& l) {
+  const KeptDim& inner = layout.kept[layout.kept_dims - 1];
+  const int64_t batch = layout.outputs / inner.size;
+  ExactColumnsArgs<A> a{in,
+                        sink,
+                        layout.n,
+                        inner.size,
+                        inner.in_stride,
+                        inner.out_stride,
+                        layout.reduced_dims ? layout.reduced[0].stride : 0,
+                        FastDivisor(plan.column_tiles),
+                        FastDivisor(plan.column_tiles / batch),
+                        plan.unit_rows,
+                        plan.log_across,
+                        plan.log_warps_across,
+                        plan.direct,
+                        {},
+                        KeptIndex<kept_room(A)>(layout, 1),
+                        ReducedIndex<reduced_room(A)>(layout)};
+  if constexpr (A == Access::Segmented) {
+    a.segments = {FastDivisor(layout.reduced[1].size), layout.reduced[1].stride, layout.reduced[0].stride};
+  }
+  return start(exact_columns<In, A>, a, l);
+}
+
+template <class In>
+cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b,
+                               cudaStream_t stream, bool dependent) {
+  const ExactSink sink = make_exact_sink(plan, p, words, b);
+  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, plan.units > 1 && dependent};
+  if (plan.units > 1) {
+    constexpr int kThreads = 256;
+    const int64_t halves = plan.scratch_bytes / static_cast<int64_t>(sizeof(uint32_t));
+    zero<In><<<static_cast<unsigned>((halves + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+        static_cast<uint32_t*>(b.scratch), halves);
+    const cudaError_t status = cudaGetLastError();
+    if (status != cudaSuccess) return status;
+  }
+  const Layout& layout = p.layout;
+  switch (plan.family) {
+    case Family::Rows:
+      if (plan.segmented) return start_exact_rows<In, Access::Segmented>(plan, layout, b.in, sink, l);
+      if (plan.vector) return start_exact_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
+      return start_exact_rows<In, Access::Strided>(plan, layout, b.in, sink, l);
+    case Family::ShortRows:
+      if (plan.vector) return start_exact_short_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
+      return start_exact_short_rows<In, Access::Strided>(plan, layout, b.in, sink, l);
+    default:
+      if (plan.segmented) return start_exact_columns<In, Access::Segmented>(plan, layout, b.in, sink, l);
+      if (plan.vector) return start_exact_columns<In, Access::Contiguous>(plan, layout, b.in, sink, l);
+      return start_exact_columns<In, Access::Strided>(plan, layout, b.in, sink, l);
+  }
+}
+
+}  // namespace torch_reduce::cuda
