@@ -5,9 +5,24 @@
 #include "exact_launch.h"
 #include "exact_rows.cuh"
 #include "exact_short_rows.cuh"
+#if defined(TORCH_REDUCE_EMULATED)  // tests/emulator
+#include "emulator.h"
+#else
 #include "launch.cuh"
+#endif
 
 namespace torch_reduce::cuda {
+
+// Zeroes scratch, while the kernel after it may start.
+struct ZeroArgs {
+  uint4* words;
+  int64_t count;
+};
+static __global__ void __launch_bounds__(kExactThreads) exact_zero(const __grid_constant__ ZeroArgs a) {
+  allow_next_kernel();
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kExactThreads + threadIdx.x;
+  if (i < a.count) a.words[i] = uint4{0, 0, 0, 0};
+}
 
 inline ExactSink make_exact_sink(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b) {
   const int count = exact::words_of(p.in);
@@ -62,7 +77,7 @@ cudaError_t start_exact_short_rows(const exact::ExactPlan& plan, const Layout& l
   return start(exact_short_rows<In, A>, a, l);
 }
 
-template <class In, Access A>
+template <class In, Access A, int Loads>
 cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layout, const void* in,
                                 const ExactSink& sink, const Launch& l) {
   const KeptDim& inner = layout.kept[layout.kept_dims - 1];
@@ -80,13 +95,14 @@ cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layo
                         plan.log_across,
                         plan.log_warps_across,
                         plan.direct,
+                        plan.unit_rows <= exact::kMostAdds,
                         {},
                         KeptIndex<kept_room(A)>(layout, 1),
                         ReducedIndex<reduced_room(A)>(layout)};
   if constexpr (A == Access::Segmented) {
     a.segments = {FastDivisor(layout.reduced[1].size), layout.reduced[1].stride, layout.reduced[0].stride};
   }
-  return start(exact_columns<In, A>, a, l);
+  return start(exact_columns<In, A, Loads>, a, l);
 }
 
 template <class In>
@@ -95,11 +111,9 @@ cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, b
   const ExactSink sink = make_exact_sink(plan, p, words, b);
   const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, plan.units > 1 && dependent};
   if (plan.units > 1) {
-    constexpr int kThreads = 256;
-    const int64_t halves = plan.scratch_bytes / static_cast<int64_t>(sizeof(uint32_t));
-    zero<In><<<static_cast<unsigned>((halves + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-        static_cast<uint32_t*>(b.scratch), halves);
-    const cudaError_t status = cudaGetLastError();
+    const ZeroArgs zero{static_cast<uint4*>(b.scratch), plan.scratch_bytes / 16};
+    const int64_t grid = (zero.count + kExactThreads - 1) / kExactThreads;
+    const cudaError_t status = start(exact_zero, zero, Launch{grid, kExactThreads, 0, stream, false});
     if (status != cudaSuccess) return status;
   }
   const Layout& layout = p.layout;
@@ -112,9 +126,12 @@ cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, b
       if (plan.vector) return start_exact_short_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
       return start_exact_short_rows<In, Access::Strided>(plan, layout, b.in, sink, l);
     default:
-      if (plan.segmented) return start_exact_columns<In, Access::Segmented>(plan, layout, b.in, sink, l);
-      if (plan.vector) return start_exact_columns<In, Access::Contiguous>(plan, layout, b.in, sink, l);
-      return start_exact_columns<In, Access::Strided>(plan, layout, b.in, sink, l);
+      constexpr int kLoads = tuning::kLoadsInFlight;
+      if (plan.segmented) return start_exact_columns<In, Access::Segmented, kLoads>(plan, layout, b.in, sink, l);
+      if (!plan.vector) return start_exact_columns<In, Access::Strided, kLoads>(plan, layout, b.in, sink, l);
+      if (layout.n <= kLoads / 2)
+        return start_exact_columns<In, Access::Contiguous, kLoads / 2>(plan, layout, b.in, sink, l);
+      return start_exact_columns<In, Access::Contiguous, kLoads>(plan, layout, b.in, sink, l);
   }
 }
 

@@ -1,4 +1,4 @@
-// A warp's (or a lane's) elements in registers while their slices are taken.
+// A lane's elements in registers, and the slices that they go to.
 #pragma once
 
 #include "../tuning.h"
@@ -8,8 +8,24 @@ namespace torch_reduce::cuda {
 
 constexpr int kExactThreads = exact::kWarps * kWarp;
 
+#if !defined(TORCH_REDUCE_EMULATED)  // by tests/emulator
+__device__ __forceinline__ int64_t* shared_words() {
+  extern __shared__ __align__(16) unsigned char shared[];
+  return reinterpret_cast<int64_t*>(shared);
+}
+#endif
+
 template <class In, Access A>
 constexpr int exact_width = A == Access::Strided ? 1 : vector_width<In>;
+
+template <class In>
+__device__ __forceinline__ In zero_element() {
+  if constexpr (sizeof(In) == 2) {
+    return In{0};
+  } else {
+    return In(0);
+  }
+}
 
 // `Loads` loads of a lane: 16 bytes each, or an element.
 template <class In, Access A, int Loads>
@@ -18,21 +34,14 @@ struct Tile {
   static constexpr int kElements = Loads * V;
   uint4 part[Loads];
 
-  __device__ __forceinline__ double element(int load, int e) const {
-    return widen<double>(bit_cast<Vector<In>>(part[load]).e[e]);
-  }
+  __device__ __forceinline__ In element(int load, int e) const { return bit_cast<Vector<In>>(part[load]).e[e]; }
+  __device__ __forceinline__ Range<In> range() const { return range_of<In>(part); }
   // The same elements, unknown to the compiler: it would keep all of them as doubles for a second loop, and spill.
   __device__ __forceinline__ Tile again() const {
     Tile t = *this;
 #pragma unroll
     for (auto& p : t.part) asm volatile("" : "+r"(p.x), "+r"(p.y), "+r"(p.z), "+r"(p.w));
     return t;
-  }
-  __device__ __forceinline__ uint32_t most() const {
-    uint32_t most = 0;
-#pragma unroll
-    for (int i = 0; i < Loads; ++i) see_vector<In>(most, part[i]);
-    return seen<In>(most);
   }
 };
 template <class In, int Loads>
@@ -41,21 +50,15 @@ struct Tile<In, Access::Strided, Loads> {
   static constexpr int kElements = Loads;
   In part[Loads];
 
-  __device__ __forceinline__ double element(int load, int) const { return widen<double>(part[load]); }
-  __device__ __forceinline__ Tile again() const { return *this; }
-  __device__ __forceinline__ uint32_t most() const {
-    Magnitude<In> m;
+  __device__ __forceinline__ In element(int load, int) const { return part[load]; }
+  __device__ __forceinline__ Range<In> range() const {
+    Range<In> range;
 #pragma unroll
-    for (int i = 0; i < Loads; ++i) m.see(part[i]);
-    return m.most;
+    for (int i = 0; i < Loads; ++i) range.see(part[i]);
+    return range;
   }
+  __device__ __forceinline__ Tile again() const { return *this; }
 };
-
-template <class In>
-__device__ __forceinline__ In zero_element() {
-  return bit_cast<In>(
-      std::conditional_t<sizeof(In) == 2, uint16_t, std::conditional_t<sizeof(In) == 4, uint32_t, uint64_t>>(0));
-}
 
 // 16 bytes of a row, of which only the first `count` elements exist.
 template <class In>
@@ -66,19 +69,39 @@ __device__ __forceinline__ uint4 load_first(const In* from, int count) {
   return bit_cast<uint4>(v);
 }
 
-// The sums of a lane's elements, of one column or of V: a window, and slices that are open.
+// Calls f(element, column) for every element of a tile.
+template <class Tile, class F>
+__device__ __forceinline__ void for_each(const Tile& tile, F f) {
+#pragma unroll
+  for (int i = 0; i < Tile::kElements / Tile::V; ++i) {
+#pragma unroll
+    for (int e = 0; e < Tile::V; ++e) f(tile.element(i, e), e);
+  }
+}
+
+// Elements too large for a window of so many bits, or not finite.
+template <class In>
+__device__ __forceinline__ bool is_beyond(uint32_t most, int bits) {
+  return most >= kInfMagnitude<In> || above<In>(most) > kHighestUnit + bits;
+}
+
+// Every fp16 number is a multiple of 2^-24, and no window for fp16 has a larger unit.
+template <class In>
+constexpr bool one_slice_is_enough = std::is_same<In, Half>::value;
+
+// The open slices of a lane's elements, of one column or of several.
 template <class In, int Columns>
 struct OpenSlices {
   using F = exact::FormatOf<In>;
   Window window;
   Slices column[Columns];
-  int adds = 0;  // of a column, since the window was set
+  int adds = 0;  // to a column, since the window was set
   bool open = false;
 
   // Whether the window does for elements below 2^above, `more` of them a column.
   __device__ __forceinline__ bool fits(int above, int more) const {
-    const int unit = min(max(above + exact::kSlack - kSliceBits, kLowestUnit<F>), kHighestUnit);
-    return open && unit <= window.unit && unit + exact::kLower >= window.unit && adds + more <= exact::kMostAdds;
+    return open && above <= window.unit + kSliceBits && unit_for<F>(above) + exact::kLower >= window.unit &&
+           adds + more <= exact::kMostAdds;
   }
   __device__ __forceinline__ void set(int above) {
     window = window_for<F>(above);
@@ -104,18 +127,6 @@ __device__ __noinline__ void finish_by_lane(const ExactSink& s, int64_t n, int64
     }
   }
   finish_words<F>(s, place, [&](int d) { return word[d]; });
-}
-
-// Zeros alone. The upper half of a tiny fp64 number is zero too, so that none of those is known to be.
-template <class In>
-__device__ __forceinline__ bool is_nothing(uint32_t most) {
-  return sizeof(In) < 8 && most == 0;
-}
-
-// Elements that are too large for a window of so many bits, or not finite.
-template <class In>
-__device__ __forceinline__ bool is_beyond(uint32_t most, int bits) {
-  return most >= Magnitude<In>::kInf || Magnitude<In>::above(most) > kHighestUnit + bits;
 }
 
 }  // namespace torch_reduce::cuda

@@ -25,7 +25,7 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const Layout& l = p.layout;
   const int words = words_of(p.in);
   const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
-  const int64_t loads = plan.vector ? tuning::kLoadsInFlight : 2 * tuning::kLoadsInFlight;
+  const int64_t loads = plan.vector ? kRowsLoads : kRowsElements;
   const int64_t tiles = std::max<int64_t>(ceil_div(l.n, v * loads * kWarp), 1);
   // A warp to a row where there are rows enough; else as many as find a tile.
   const bool many = l.outputs >= kRowsPerSm * gpu.sms;
@@ -33,10 +33,8 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   int64_t units = 1;
   if (plan.log_team == log2_above(kWarps)) {
     const int64_t most = ceil_div(tiles, kWarps);
-    const int64_t passes = std::max<int64_t>(kRowsPasses, ceil_div(l.outputs * most, kRowsMostCtas));
-    units = l.outputs >= tuning::kSplitBelowRowsPerSm * gpu.sms ? 1 : ceil_div(most, std::min(passes, most));
-    // Few tiles: a CTA for every SM comes first.
-    while (l.outputs * units < gpu.sms && units < most) units = std::min(2 * units, most);
+    const int64_t wanted = kRowsCtasPerSm * gpu.sms;
+    units = l.outputs >= wanted ? 1 : std::min(most, ceil_div(wanted, l.outputs));
   }
   plan.tiles = ceil_div(ceil_div(tiles, units), kWarps) * kWarps;
   if (units == 1) plan.tiles = tiles;
@@ -65,10 +63,16 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
   const int64_t lanes = vectors * batch;
   plan.log_across = std::min(5, log2_above(vectors));
-  const int64_t lanes_along = kWarp >> plan.log_across, loads = tuning::kLoadsInFlight;
-  plan.block = kWarps * kWarp;
-  plan.direct = lanes_along == 1 && (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
+  const int64_t loads = tuning::kLoadsInFlight;
+  plan.direct =
+      plan.log_across == 5 && l.n <= kMostAdds && (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
   int log_warps = log2_above(kWarps);
+  const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <= tuning::kColumnsSmall;
+  if (small && !plan.direct) {  // tiles narrow enough that no column is split, down to a memory sector
+    const int64_t narrowest = std::min<int64_t>(plan.log_across, 1);
+    while (plan.log_across > narrowest && l.n > (2 * kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;
+  }
+  const int64_t lanes_along = kWarp >> plan.log_across;
   if (plan.direct) {
     while (log_warps > 0 && (int64_t{kWarp} << log_warps) > vectors) --log_warps;
     while (log_warps > 1 && ceil_div(vectors, int64_t{kWarp} << log_warps) * batch < 2 * gpu.sms) --log_warps;
@@ -80,14 +84,14 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   }
   const int64_t lanes_across = int64_t{1} << (plan.log_across + plan.log_warps_across);
   plan.column_tiles = ceil_div(vectors, lanes_across) * batch;
-  plan.shared_bytes = plan.direct ? 0 : words * lanes_across * v * 8;
+  plan.shared_bytes = plan.direct ? 0 : (words + 2) * lanes_across * v * 8;
   plan.unit_rows = std::max<int64_t>(l.n, 1);
   const int64_t scratch = l.outputs * words * 8 + plan.column_tiles * 4;
   if (!plan.direct && scratch <= kMaxScratch) {
     const int64_t step = (lanes_along << log_warps) * loads;  // rows that a CTA takes at once
     const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / plan.column_tiles, 1);
     const int64_t steps = ceil_div(l.n, step);
-    const int64_t units = std::min({wanted, steps, kColumnsMostUnits});
+    const int64_t units = small && steps <= 4 ? 1 : std::min({wanted, steps, kColumnsMostUnits});
     plan.unit_rows = ceil_div(steps, units) * step;
   }
   plan.units = std::max<int64_t>(ceil_div(l.n, plan.unit_rows), 1);
@@ -125,7 +129,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const int64_t out_bytes = words ? words_of(p.in) * 8 : static_cast<int64_t>(size_of(p.out));
   plan.launches = 1;
   if (plan.units > 1) {
-    plan.scratch_bytes = (l.outputs * plan.copies * words_of(p.in) + (plan.tickets + 1) / 2) * 8;
+    plan.scratch_bytes = ceil_div(l.outputs * plan.copies * words_of(p.in) * 8 + plan.tickets * 4, 16) * 16;
     plan.launches = 2;
   }
   plan.expected_bytes =
