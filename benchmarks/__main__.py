@@ -13,13 +13,13 @@ from tqdm import tqdm
 
 import torch_reduce  # noqa: F401  (registers torch.ops.reduce)
 
-from . import host, machine, plots, report, run_cpu, shapes, targets
+from . import contenders, host, machine, plots, report, run_cpu, shapes, targets
 from .limit import Cub, Limit
 from .run_cuda import Bench
 
 SUITES = {
-    "cuda": ("full", "shapes", "ops", "layouts", "host", "cpu"),
-    "cpu": ("full", "shapes", "ops", "layouts", "host"),
+    "cuda": ("full", "shapes", "ops", "layouts", "data", "host", "cpu"),
+    "cpu": ("full", "shapes", "ops", "layouts", "data", "host"),
 }
 CPU_MOST = 1 << 22  # elements of a shape on the CPU: the whole run takes about a minute on two cores
 DTYPES = [torch.float32, torch.bfloat16]
@@ -37,7 +37,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--suite",
         help="comma-separated, of: full (full sums by size), shapes (30 shapes), ops (the other operators), layouts "
-        "(memory order other than logical order), host (host time of a call); cpu (with --device cuda: full sums on "
+        "(memory order other than logical order), data (exact sums by "
+        "distribution), host (host time of a call); cpu (with --device cuda: full sums on "
         "the CPU too); all if not given",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
@@ -82,7 +83,7 @@ def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
         return shapes.shapes(DTYPES if options.device == "cuda" else DTYPES[:1], options.quick, most)
     if suite == "cpu":
         return shapes.full_cpu(options.quick)
-    return {"ops": shapes.ops, "layouts": shapes.layouts}[suite](most)
+    return {"ops": shapes.ops, "layouts": shapes.layouts, "data": shapes.data}[suite](most)
 
 
 def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options: argparse.Namespace) -> Iterator[dict]:
@@ -142,7 +143,7 @@ def main() -> int:
         print(failure)
     # A missed speed is a finding; a wrong result, or an operator of ours that failed, is an error.
     broken = [t for t in found if t["asked"] == "always" and not t["met"]]
-    ours_failed = any(who in ("deterministic", "atomic") for r in rows for who in r.get("failed", {}))
+    ours_failed = any(who in contenders.OURS for r in rows for who in r.get("failed", {}))
     return 1 if broken or ours_failed else 0
 
 

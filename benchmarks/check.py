@@ -22,12 +22,56 @@ def fill(flat: torch.Tensor, case: Case) -> None:
     elif case.op == "prod":
         flat.uniform_(1 - 2**-8, 1 + 2**-8)
     else:
-        flat.uniform_(-1, 1)
+        for part in flat.split(1 << 26):
+            part.copy_(DATA[case.data](part))
+
+
+def _bits(like: torch.Tensor) -> torch.Tensor:
+    integer = _INTEGERS[like.dtype.itemsize]
+    x = torch.randint(-(2**63), 2**63 - 1, like.shape, device=like.device, dtype=torch.int64).to(integer)
+    x = x.view(like.dtype)
+    return x.masked_fill_(~x.isfinite(), 0)
+
+
+def _two_extremes(like: torch.Tensor) -> torch.Tensor:
+    info = torch.finfo(like.dtype)
+    x = torch.full_like(like, info.smallest_normal * info.eps)
+    x[::2] = 2.0 ** (math.frexp(info.max)[1] - 1)
+    return x
+
+
+def _within(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """float32 elements clamped to another type's range."""
+    most = min(torch.finfo(dtype).max, torch.finfo(x.dtype).max)
+    return x.clamp_(-most, most)
+
+
+def _normal(like: torch.Tensor, sigma: float = 0) -> torch.Tensor:
+    """Normal times a log-normal scale, within the type's range."""
+    x = torch.randn(like.shape, device=like.device)
+    if sigma:
+        x *= torch.exp(sigma * torch.randn_like(x))
+    return _within(x, like.dtype)
+
+
+def _log_normal(like: torch.Tensor) -> torch.Tensor:
+    return _within(torch.randn(like.shape, device=like.device).mul_(6).exp_(), like.dtype)
+
+
+# Elements of the type and device of a tensor, by the name of their distribution.
+DATA = {
+    "uniform": lambda like: torch.empty_like(like).uniform_(-1, 1),
+    "normal": _normal,
+    "gradient": lambda like: _normal(like, 3),
+    "log-normal 6": _log_normal,
+    "two extremes": _two_extremes,
+    "every exponent": _bits,
+}
 
 
 def fill_key(case: Case) -> tuple:
     """Cases with equal keys may share their elements."""
-    return case.dtype, case.op == "prod"
+    return case.dtype, case.op == "prod", case.data
 
 
 def fingerprint(y: torch.Tensor) -> torch.Tensor:
@@ -76,10 +120,10 @@ def bounds(case: Case) -> dict[str, float]:
     """The most that the error of a result can be, by mode.
 
     Deterministic: the additions on an element's way through the canonical order, and the roundings after it. Atomic:
-    any order, so n - 1 additions.
+    any order, so n - 1 additions. Exact: the one rounding.
     """
     if case.op in ("amax", "amin") or not case.dtype.is_floating_point:
-        return {"deterministic": 0.0, "atomic": 0.0}
+        return dict.fromkeys(("deterministic", "atomic", "exact"), 0.0)
     compute = torch.finfo(torch.float64 if case.dtype is torch.float64 else torch.float32).eps
     # The reference's own error: far below the rest but for fp64, whose order in torch.sum is not known.
     own = torch.finfo(torch.float64).eps * math.ceil(math.log2(case.n + 1)) * 4
@@ -87,7 +131,11 @@ def bounds(case: Case) -> dict[str, float]:
     after = compute + torch.finfo(case.dtype).eps + own
     depth = 3 + math.ceil(math.log2(256 * math.ceil(case.n / 1024)))
     steps = case.n - 1 if case.op == "prod" else depth  # every factor's error is relative to the whole product
-    return {"deterministic": steps * compute + after, "atomic": (case.n - 1) * compute + after}
+    return {
+        "deterministic": steps * compute + after,
+        "atomic": (case.n - 1) * compute + after,
+        "exact": torch.finfo(case.dtype).eps / 2 + own,  # one rounding; the tests compare with rational arithmetic
+    }
 
 
 def repeats(call: Call, x: torch.Tensor, runs: int) -> set[int]:

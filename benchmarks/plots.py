@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 STYLE = {
     "deterministic": ("#0072B2", "o"),
     "atomic": ("#D55E00", "D"),
+    "exact": ("#E69F00", "P"),
     "torch": ("#555555", "s"),
     "inductor": ("#009E73", "^"),
     "cub": ("#CC79A7", "v"),

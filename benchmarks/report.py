@@ -39,8 +39,7 @@ def _line(row: dict, mode: str) -> dict:
     line = {"op": row["op"], "dtype": row["dtype"], "shape / dims": row["label"]}
     if row["device"] == "cpu":
         line["threads"] = row["threads"]
-    else:
-        line["mode"] = _short(mode)
+    line["mode"] = _short(mode)
     if row["suite"] == "host":
         line["gradient"] = "yes" if row["grad"] else "no"
     line |= {"us": _time(c["us"]["median"]), "± %": f"{100 * half:.1f}"}
@@ -65,6 +64,7 @@ HEADINGS = {
     "shapes": "Rows, columns, middle dims",
     "ops": "Other operators",
     "layouts": "Memory order other than logical order",
+    "data": "Exact full sums by the distribution of the elements",
     "host": "Host time of a call",
 }
 

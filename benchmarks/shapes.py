@@ -54,6 +54,7 @@ class Case:
     dtype: torch.dtype
     op: str = "sum"
     layout: str = "contiguous"  # or "transposed" (the last two dims) or "channels_last"
+    data: str = "uniform"  # the distribution of the elements: one of check.DATA
 
     @property
     def elements(self) -> int:
@@ -88,7 +89,8 @@ class Case:
         if len(self.shape) == 1 and self.elements & (self.elements - 1) == 0:
             shape = f"2^{self.elements.bit_length() - 1}"
         layout = "" if self.layout == "contiguous" else f" {self.layout.replace('_', ' ')}"
-        return f"{shape} / {dims}{layout}"
+        data = "" if self.data == "uniform" else f" {self.data}"
+        return f"{shape} / {dims}{layout}{data}"
 
     @property
     def dtype_name(self) -> str:
@@ -154,6 +156,16 @@ def ops(most: int | None = None) -> list[Case]:
         for op in ("mean", "prod", "amax", "amin")
         for shape, dims in chosen
         if op != "prod" or dtype is torch.float32  # products of bf16 elements soon leave the type
+    ]
+
+
+def data(most: int | None = None) -> list[Case]:
+    """Full sums of elements that are hard for exact sums, to see that there is no cliff."""
+    chosen = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")
+    return [
+        Case("data", scaled(((256 * MiB) // dtype.itemsize,), most), None, dtype, data=kind)
+        for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+        for kind in chosen
     ]
 
 

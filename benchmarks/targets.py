@@ -40,7 +40,7 @@ def slower(contender: dict, key: str) -> bool:
 
 def evaluate(rows: list[dict]) -> list[dict]:
     cuda = [r for r in rows if r["device"] == "cuda"]
-    found = [*_full(cuda), *_shapes(cuda), *_layouts(cuda), *_peers(cuda), *_host(rows)]
+    found = [*_full(cuda), *_exact(cuda), *_shapes(cuda), *_layouts(cuda), *_peers(cuda), *_host(rows)]
     found += [*_cpu(rows), *_promises(rows), *_scratch(cuda)]
     return [asdict(target) for target in found]
 
@@ -72,6 +72,12 @@ FULL = {  # share of the limit, and microseconds on top of it
     "deterministic": (0.985, 1.0),
 }
 
+# Exact sums: of the limit, from 256 MiB up, by dtype; and by the distribution of the elements.
+EXACT_FULL = {"float16": 0.95, "bfloat16": 0.95, "float32": 0.95, "float64": 0.90}
+EXACT_DATA = {"uniform": 0.9, "normal": 0.9, "gradient": 0.8, "log-normal 6": 0.4}
+EXACT_WORST = 0.15
+EXACT_CPU = 0.5  # of torch's speed, on one thread, at 2^24 fp32
+
 
 def _full(rows: list[dict]) -> Iterator[Target]:
     for mode, (share, extra) in FULL.items():
@@ -88,6 +94,24 @@ def _full(rows: list[dict]) -> Iterator[Target]:
         yield from _within(f"full, {mode}, below 16 MiB", line + " + 2 us", small, lambda t, a=allowed: a(t) + 2)
 
 
+def _share(what: str, least: float, pairs: list[tuple[dict, dict]]) -> Iterator[Target]:
+    """The smallest share of the limit's speed."""
+    if pairs:
+        worst, contender = max(pairs, key=lambda p: p[1]["times_limit"]["median"])
+        share = 1 / contender["times_limit"]["median"]
+        yield Target(what, f">= {least} of the limit", f"{share:.3f}", share >= least, name(worst))
+
+
+def _exact(rows: list[dict]) -> Iterator[Target]:
+    large = [(r, c) for r, c in _with(rows, "full", "exact", "times_limit") if r["in_bytes"] >= 256 * MiB]
+    for dtype, least in EXACT_FULL.items():
+        yield from _share(f"full, exact, {dtype}, from 256 MiB up", least, [p for p in large if p[0]["dtype"] == dtype])
+    data = _with(rows, "data", "exact", "times_limit")
+    for kind, least in EXACT_DATA.items():
+        yield from _share(f"full, exact, {kind} elements", least, [p for p in data if p[0]["data"] == kind])
+    yield from _share("full, exact, any elements", EXACT_WORST, data)
+
+
 def _shapes(rows: list[dict]) -> Iterator[Target]:
     for mode in OURS:
         pairs = _with(rows, "shapes", mode, "times_limit")
@@ -96,6 +120,9 @@ def _shapes(rows: list[dict]) -> Iterator[Target]:
         mean = geometric_mean([c["times_limit"]["median"] for _, c in pairs])
         worst = max(pairs, key=lambda p: p[1]["times_limit"]["median"])[0]
         what = f"shapes, {mode}, geometric mean of {len(pairs)}"
+        if mode == "exact":
+            yield Target(what, "<= 1.25 x limit", f"{mean:.3f}", mean <= 1.25, name(worst))
+            continue
         yield Target(what, "<= 1.15 x limit", f"{mean:.3f}", mean <= 1.15)
         yield Target(what, "<= 1.08 x limit", f"{mean:.3f}", mean <= 1.08, name(worst))
         asked = "<= 1.25 x limit or limit + 1 us"
@@ -140,6 +167,10 @@ def _host(rows: list[dict]) -> Iterator[Target]:
 
 def _cpu(rows: list[dict]) -> Iterator[Target]:
     cpu = [r for r in rows if r["device"] == "cpu"]
+    for r, c in _with([r for r in cpu if r["threads"] == 1], "full", "exact", "speedup"):
+        if (r["dtype"], r["n"]) == ("float32", 1 << 24):
+            speed = c["speedup"]["median"]
+            yield Target("CPU, full, exact", f">= {EXACT_CPU} x torch", f"{speed:.3f} x", speed >= EXACT_CPU, name(r))
     for suite in ("full", "shapes", "ops", "layouts"):
         for count in sorted({r["threads"] for r in cpu}):
             pairs = _with([r for r in cpu if r["threads"] == count], suite, "deterministic", "speedup")
@@ -159,12 +190,13 @@ def _promises(rows: list[dict]) -> Iterator[Target]:
     for device in ("cuda", "cpu"):
         for mode in OURS:
             pairs = [(r, r["contenders"].get(mode, {})) for r in rows if r["device"] == device]
-            pairs = [(r, c) for r, c in pairs if "error" in c]
-            if mode == "deterministic":
+            pairs = [(r, c) for r, c in pairs if "distinct" in c]
+            if mode in ("deterministic", "exact"):
                 yield from _always(f"{mode}, {device}: bits repeat", pairs, lambda r, c: c["distinct"] == 1)
             # Written so that NaN does not hold.
             what = f"{mode}, {device}: error within its bound"
-            yield from _always(what, pairs, lambda r, c, mode=mode: c["error"] <= r["bounds"][mode])
+            judged = [(r, c) for r, c in pairs if "error" in c]
+            yield from _always(what, judged, lambda r, c, mode=mode: c["error"] <= r["bounds"][mode])
             compared = [(r, c) for r, c in pairs if "equals_cpu" in c]
             yield from _always(f"{mode}: CUDA and CPU agree bit for bit", compared, lambda r, c: c["equals_cpu"])
 

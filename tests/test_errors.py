@@ -74,10 +74,9 @@ def test_unknown_mode(op, mode, device):
     both(op, ValueError, words, torch.ones(2, 3, device=device), 0, mode=mode)
 
 
-@every_sum
-def test_exact_mode(op, device):
-    words = ["exact", "not available yet"]
-    both(op, NotImplementedError, words, torch.ones(2, 3, device=device), 0, mode="exact")
+def test_exact_prod(device):
+    words = ["prod", "exact", "sum and mean", "deterministic", "atomic"]
+    both("prod", NotImplementedError, words, torch.ones(2, 3, device=device), 0, mode="exact")
 
 
 @every_op

@@ -85,12 +85,6 @@ def test_zero_sums_are_positive(mode, device):
 
 
 @sums
-def test_exact_is_not_available_yet(op, device):
-    with pytest.raises(NotImplementedError, match="not available yet"):
-        getattr(torch_reduce, op)(torch.ones(3, device=device), mode="exact")
-
-
-@sums
 @pytest.mark.parametrize("mode", ["", "Deterministic", "fast", "atomic "])
 def test_unknown_mode_names_the_three(op, mode, device):
     with pytest.raises(ValueError, match="atomic.*deterministic.*exact") as caught:

@@ -12,10 +12,23 @@ here are thin typed names for them. Three modes, three promises:
 """
 
 from ._library import build_info  # loads the library, so it comes first
+from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import amax, amin, mean, prod, sum
 from .plan import Plan, explain
 from .vmap import register as _register_vmap
 
 _register_vmap()
 
-__all__ = ["Plan", "amax", "amin", "build_info", "explain", "mean", "prod", "sum"]
+__all__ = [
+    "Plan",
+    "amax",
+    "amin",
+    "build_info",
+    "exact_accumulate",
+    "exact_normalize",
+    "exact_round",
+    "explain",
+    "mean",
+    "prod",
+    "sum",
+]

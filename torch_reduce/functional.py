@@ -48,7 +48,9 @@ def sum(
     """The sum of the elements of ``x`` over ``dim``.
 
     float16, bfloat16 and float32 accumulate in float32, float64 in float64, integers and bool in int64 with
-    wrap-around; the result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0.
+    wrap-around; the result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0. In mode
+    ``"exact"`` floating elements add without error, whatever their order and range, and the real-number sum is rounded
+    once (docs/exact.md).
 
     Args:
         x: tensor of any shape and strides.
@@ -85,7 +87,8 @@ def mean(
     """The mean of the elements of ``x`` over ``dim``.
 
     The sum, as :func:`sum` accumulates it, is divided once by the number of elements, in the compute type (float64 for
-    integers), and rounded once to the output type. The mean of no elements is NaN.
+    integers), and rounded once to the output type; in mode ``"exact"`` the real-number mean of floating elements is
+    rounded once. The mean of no elements is NaN.
 
     Args:
         x: tensor of any shape and strides.

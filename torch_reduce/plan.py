@@ -80,7 +80,7 @@ def explain(
         dim: the dim or dims to reduce; None or an empty list for all of them.
         op: ``"sum"``, ``"mean"``, ``"prod"``, ``"amax"`` or ``"amin"``.
         dtype: the output type, as in the operator.
-        mode: ``"atomic"`` or ``"deterministic"``.
+        mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: ``"cpu"`` or ``"cuda"``; by default the device of ``x``. ``"cuda"`` without a GPU plans for a typical
             one of 132 SMs.
 

@@ -22,8 +22,18 @@ def _batching_rule(op):
     return rule
 
 
+def _accumulator_rule(op):
+    def rule(info, in_dims, acc, **options):
+        return op(acc.movedim(in_dims[0], 0), **options), 0  # the words stay last
+
+    return rule
+
+
 def register() -> None:
     """Registers the rules of every operator; once, after the native library is loaded."""
-    for name in ("sum", "mean", "prod", "amax", "amin"):
+    for name in ("sum", "mean", "prod", "amax", "amin", "exact_accumulate"):
         packet = getattr(torch.ops.reduce, name)
         torch.library.register_vmap(packet.default, _batching_rule(packet))
+    for name in ("exact_round", "exact_normalize"):
+        packet = getattr(torch.ops.reduce, name)
+        torch.library.register_vmap(packet.default, _accumulator_rule(packet))

@@ -23,4 +23,7 @@ struct Problem {
   Layout layout;
 };
 
+// Whether superaccumulators do the work. Integers are exact in every mode.
+inline bool is_accumulated(const Problem& p) { return p.mode == Mode::Exact && is_floating(p.compute); }
+
 }  // namespace torch_reduce

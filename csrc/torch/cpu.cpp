@@ -1,6 +1,8 @@
 // CPU: the core's kernels on torch's threads.
 #include <ATen/EmptyTensor.h>
 
+#include "../core/cpu/exact.h"
+#include "exact.h"
 #include "planning.h"
 #include "strided.h"
 #include "threads.h"
@@ -16,12 +18,26 @@ struct Cpu {
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
     const Problem p = make_problem(r, checked, self, out.strides());
     const cpu::Threads threads = torch_threads();
+    if (is_accumulated(p)) return cpu::reduce_exactly(p, false, self.const_data_ptr(), out.mutable_data_ptr(), threads);
     cpu::reduce(p, cpu_plan_for(p, threads.count), self.const_data_ptr(), out.mutable_data_ptr(), threads);
+  }
+
+  static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
+    cpu::reduce_exactly(p, true, self.const_data_ptr(), out.mutable_data_ptr(), torch_threads());
+  }
+  static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
+    cpu::round_accumulators(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr());
+  }
+  static void normalize(const Accumulators& a, const at::Tensor& out) {
+    cpu::normalize_accumulators(a.data, a.count, a.words, out.mutable_data_ptr<int64_t>());
   }
 };
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CPU, m) { register_kernels<Strided<Cpu>>(m); }
+TORCH_LIBRARY_IMPL(reduce, CPU, m) {
+  register_kernels<Strided<Cpu>>(m);
+  register_exact<Cpu>(m);
+}
 
 }  // namespace torch_reduce

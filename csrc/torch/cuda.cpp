@@ -6,7 +6,8 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include "../core/cuda/launch.h"
+#include "../core/cuda/exact_launch.h"
+#include "exact.h"
 #include "planning.h"
 #include "strided.h"
 
@@ -39,6 +40,7 @@ struct Cuda {
     if (p.mode == Mode::Atomic && is_floating(p.compute)) {
       at::globalContext().alertNotDeterministic("reduce with mode=\"atomic\" on CUDA");
     }
+    if (is_accumulated(p)) return run_exact(p, false, self, out);
     const c10::cuda::CUDAGuard guard(self.device());
     const Gpu gpu = describe_gpu(self.get_device());
     const Plan plan = plan_for(p, gpu);
@@ -49,10 +51,38 @@ struct Cuda {
     C10_CUDA_CHECK(cuda::launch(plan, p, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
                                 c10::cuda::getCurrentCUDAStream(), gpu.major >= 9));
   }
+
+  static void run_exact(const Problem& p, bool words, const at::Tensor& self, const at::Tensor& out) {
+    const c10::cuda::CUDAGuard guard(self.device());
+    const Gpu gpu = describe_gpu(self.get_device());
+    const exact::ExactPlan plan = exact_plan_for(p, words, gpu);
+    c10::DataPtr scratch;
+    if (plan.scratch_bytes > 0) {
+      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
+    }
+    C10_CUDA_CHECK(cuda::launch_exact(plan, p, words, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
+                                      c10::cuda::getCurrentCUDAStream(), gpu.major >= 9));
+  }
+  static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
+    run_exact(p, true, self, out);
+  }
+  static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
+    const c10::cuda::CUDAGuard guard(out.device());
+    C10_CUDA_CHECK(cuda::launch_exact_round(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr(),
+                                            c10::cuda::getCurrentCUDAStream()));
+  }
+  static void normalize(const Accumulators& a, const at::Tensor& out) {
+    const c10::cuda::CUDAGuard guard(out.device());
+    C10_CUDA_CHECK(cuda::launch_exact_normalize(a.data, a.count, a.words, out.mutable_data_ptr<int64_t>(),
+                                                c10::cuda::getCurrentCUDAStream()));
+  }
 };
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CUDA, m) { register_kernels<Strided<Cuda>>(m); }
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
+  register_kernels<Strided<Cuda>>(m);
+  register_exact<Cuda>(m);
+}
 
 }  // namespace torch_reduce

@@ -1,4 +1,5 @@
 // Stands in for cuda.cpp in a build without CUDA.
+#include "exact.h"
 #include "planning.h"
 #include "register.h"
 
@@ -20,8 +21,22 @@ struct Missing {
   }
 };
 
+struct MissingExact {
+  [[noreturn]] static void refuse() {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, "reduce: this torch_reduce was built without CUDA; build it where nvcc and a torch with CUDA are found");
+  }
+  static at::Tensor empty(at::IntArrayRef, at::ScalarType, const at::Tensor&) { refuse(); }
+  static void accumulate(const Problem&, const at::Tensor&, const at::Tensor&) { refuse(); }
+  static void round(const Accumulators&, int64_t, DType, const at::Tensor&) { refuse(); }
+  static void normalize(const Accumulators&, const at::Tensor&) { refuse(); }
+};
+
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CUDA, m) { register_kernels<Missing>(m); }
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
+  register_kernels<Missing>(m);
+  register_exact<MissingExact>(m);
+}
 
 }  // namespace torch_reduce

@@ -1,6 +1,7 @@
 // Meta: shapes and types only, symbolic sizes included.
 #include <ATen/ops/empty.h>
 
+#include "exact.h"
 #include "register.h"
 
 namespace torch_reduce {
@@ -21,8 +22,29 @@ struct Meta {
   }
 };
 
+at::Tensor accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
+  const AccumulateRequest r{self, dim, keepdim};
+  return at::empty_symint(r.sizes(self.sym_sizes()), self.options().dtype(at::kLong));
+}
+
+at::Tensor round(const at::Tensor& acc, at::ScalarType dtype, c10::SymInt divisor) {
+  check_accumulators("exact_round", acc);
+  check_rounding(dtype, divisor);
+  return at::empty_symint(acc.sym_sizes().slice(0, acc.dim() - 1), acc.options().dtype(dtype));
+}
+
+at::Tensor normalize(const at::Tensor& acc) {
+  check_accumulators("exact_normalize", acc);
+  return at::empty_symint(acc.sym_sizes(), acc.options());
+}
+
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, Meta, m) { register_kernels<Meta>(m); }
+TORCH_LIBRARY_IMPL(reduce, Meta, m) {
+  register_kernels<Meta>(m);
+  m.impl("exact_accumulate", TORCH_FN(accumulate));
+  m.impl("exact_round", TORCH_FN(round));
+  m.impl("exact_normalize", TORCH_FN(normalize));
+}
 
 }  // namespace torch_reduce

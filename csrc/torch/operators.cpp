@@ -47,8 +47,7 @@ DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
 Mode parse_mode(c10::string_view mode) {
   if (mode == "deterministic") return Mode::Deterministic;
   if (mode == "atomic") return Mode::Atomic;
-  TORCH_CHECK_NOT_IMPLEMENTED(mode != "exact",
-                              "reduce: mode \"exact\" is not available yet; use \"deterministic\" or \"atomic\"");
+  if (mode == "exact") return Mode::Exact;
   TORCH_CHECK_VALUE(false, "reduce: unknown mode \"", mode,
                     "\"; the modes are \"atomic\", \"deterministic\" and \"exact\"");
 }
@@ -135,6 +134,8 @@ DimMask reduced_dims(const Request& r, int64_t ndim) {
 
 Checked check(const Request& r, const at::Tensor& self, std::optional<at::ScalarType> out) {
   const Checked checked{parse_mode(r.mode), reduced_dims(r, self.dim()), result_type(r, self.scalar_type(), out)};
+  TORCH_CHECK_NOT_IMPLEMENTED(r.op != Op::Prod || checked.mode != Mode::Exact,
+                              "reduce::prod: mode \"exact\" is for sum and mean; use \"deterministic\" or \"atomic\"");
   if (!has_dtype(r.op)) check_not_empty(r, self.sym_sizes(), checked.mask);
   return checked;
 }
@@ -176,7 +177,7 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   for (int64_t d = 0; d < ndim; ++d) {
     strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
   }
-  const bool free = is_order_free(p.op, p.compute) || p.mode == Mode::Atomic;
+  const bool free = is_order_free(p.op, p.compute) || p.mode != Mode::Deterministic;
   p.layout = make_layout(static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
                          strides, free ? Order::Any : Order::Logical);
   const auto address = self.is_meta() ? 0 : reinterpret_cast<uintptr_t>(self.const_data_ptr());

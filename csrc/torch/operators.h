@@ -36,8 +36,8 @@ struct Checked {
 };
 
 // `out` is the dtype of out=, if it was given. The result's type is dtype, else that of out, else what torch's operator
-// of this name gives. ValueError for an unknown mode, NotImplementedError for "exact" and for a dtype without a kernel,
-// IndexError for a dim out of range and for a maximum over no element, RuntimeError for the rest.
+// of this name gives. ValueError for an unknown mode, NotImplementedError for "exact" of prod and for a dtype without a
+// kernel, IndexError for a dim out of range and for a maximum over no element, RuntimeError for the rest.
 Checked check(const Request& request, const at::Tensor& self, std::optional<at::ScalarType> out = std::nullopt);
 
 // Sizes of the result, from sizes (int64_t or SymInt) of the input.
@@ -62,8 +62,8 @@ bool check_out(const Request& request, const Checked& checked, const at::Tensor&
 // RuntimeError if `out` shares memory with `self`, as far as that can be told cheaply, or with itself.
 void check_no_overlap(const Request& request, const at::Tensor& self, const at::Tensor& out);
 
-// The core's description of reducing `self` into a tensor with these strides. Mode "atomic" and order-free operators
-// read memory as it lies.
+// The core's description of reducing `self` into a tensor with these strides. Modes "atomic" and "exact", and
+// order-free operators, read memory as it lies.
 Problem make_problem(const Request& request, const Checked& checked, const at::Tensor& self,
                      at::IntArrayRef out_strides);
 

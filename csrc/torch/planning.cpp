@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "../core/cpu/reduce.h"
+#include "../core/cpu/exact.h"
 #include "operators.h"
 
 namespace torch_reduce {
@@ -88,6 +88,23 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("output", name(p.out))
       .add("outputs", p.layout.outputs)
       .add("n", p.layout.n);
+  if (!on_cuda && is_accumulated(p)) {
+    const cpu::ExactPlan plan = cpu::make_exact_plan(p, at::get_num_threads());
+    return json.add("family", plan.groups == 0 ? "empty"
+                              : plan.group > 1 ? "columns"
+                                               : "rows")
+        .add("vector", true)
+        .add("grid", plan.groups * plan.split)
+        .add("block", 1)
+        .add("split", plan.split)
+        .add("shared_bytes", 0)
+        .add("scratch_bytes", plan.scratch_bytes)
+        .add("expected_bytes", p.layout.outputs * p.layout.n * static_cast<int64_t>(size_of(p.in)) +
+                                   p.layout.outputs * static_cast<int64_t>(size_of(p.out)) + 2 * plan.scratch_bytes)
+        .add("finish", plan.split > 1 ? "partials" : "direct")
+        .add("launches", 0)
+        .str();
+  }
   if (!on_cuda) {
     const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
     json.add("family", name(plan.family))
@@ -101,6 +118,20 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
         .add("finish", plan.split > 1 ? "partials" : "direct")
         .add("launches", 0);
     return json.str();
+  }
+  if (is_accumulated(p)) {
+    const auto plan = exact_plan_for(p, false, self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu);
+    return json.add("family", name(plan.family))
+        .add("vector", plan.vector)
+        .add("grid", plan.grid)
+        .add("block", plan.block)
+        .add("split", plan.units)
+        .add("shared_bytes", plan.shared_bytes)
+        .add("scratch_bytes", plan.scratch_bytes)
+        .add("expected_bytes", plan.expected_bytes)
+        .add("finish", plan.units > 1 ? "atomic" : "direct")
+        .add("launches", plan.launches)
+        .str();
   }
   const Plan plan = plan_for(p, self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu);
   return json.add("family", name(plan.family))
@@ -140,6 +171,14 @@ Plan plan_for(const Problem& problem, const Gpu& gpu) {
 cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads) {
   try {
     return cpu::make_plan(problem, threads, constraint);
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK(false, e.what());
+  }
+}
+
+exact::ExactPlan exact_plan_for(const Problem& problem, bool words, const Gpu& gpu) {
+  try {
+    return exact::make_exact_plan(problem, words, gpu, constraint);
   } catch (const std::invalid_argument& e) {
     TORCH_CHECK(false, e.what());
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../core/cpu/plan.h"
+#include "../core/exact/plan.h"
 #include "../core/plan.h"
 
 namespace torch_reduce {
@@ -12,5 +13,6 @@ Gpu describe_gpu(int device);
 // The core's make_plan under the process-wide constraint, with its refusals as RuntimeError.
 Plan plan_for(const Problem& problem, const Gpu& gpu);
 cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads);
+exact::ExactPlan exact_plan_for(const Problem& problem, bool words, const Gpu& gpu);
 
 }  // namespace torch_reduce

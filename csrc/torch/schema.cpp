@@ -14,6 +14,9 @@ TORCH_LIBRARY(reduce, m) {
     m.def((op + UNTYPED ") -> Tensor").c_str(), tags);
     m.def((op + ".out" UNTYPED ", *, Tensor(a!) out) -> Tensor(a!)").c_str(), tags);
   }
+  m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", tags);
+  m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", tags);
+  m.def("exact_normalize(Tensor acc) -> Tensor", tags);
 #undef TYPED
 #undef UNTYPED
   m.def(

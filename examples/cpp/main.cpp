@@ -14,6 +14,13 @@ int main() {
 
   const bool repeats = torch_reduce::sum(x.t(), 0).equal(rows);  // another layout, the same bits
   const bool gradient = x.grad().equal((2 * rows).detach().unsqueeze(1).expand_as(x));
-  std::cout << (repeats && gradient ? "ok" : "WRONG") << "\n";
-  return repeats && gradient ? 0 : 1;
+  // Two halves, summed exactly and merged by integer addition: the exact sum of the whole.
+  const auto whole = x.detach(), left = whole.narrow(1, 0, 300), right = whole.narrow(1, 300, 700);
+  const auto merged = torch_reduce::exact_accumulate(left, 1) + torch_reduce::exact_accumulate(right, 1);
+  const auto exactly = torch_reduce::sum(whole, 1, false, {std::nullopt, torch_reduce::Mode::exact});
+  const bool merges = torch_reduce::exact_round(merged, torch::kFloat).equal(exactly) &&
+                      torch_reduce::exact_normalize(merged).equal(torch_reduce::exact_accumulate(whole, 1));
+  const bool ok = repeats && gradient && merges;
+  std::cout << (ok ? "ok" : "WRONG") << "\n";
+  return ok ? 0 : 1;
 }

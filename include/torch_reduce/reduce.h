@@ -83,4 +83,25 @@ inline at::Tensor amin(const at::Tensor& self, at::OptionalIntArrayRef dim = std
   return op.call(self, dim, keepdim);
 }
 
+// The exact sum over `dim` as a superaccumulator: int64, its words in one more dim. Adding accumulators merges them.
+inline at::Tensor exact_accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt,
+                                   bool keepdim = false) {
+  static const auto op =
+      detail::find<at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool)>("reduce::exact_accumulate");
+  return op.call(self, dim, keepdim);
+}
+
+// The value of each accumulator over `divisor`, rounded once to the floating type `dtype`.
+inline at::Tensor exact_round(const at::Tensor& acc, at::ScalarType dtype, const c10::SymInt& divisor = 1) {
+  static const auto op =
+      detail::find<at::Tensor(const at::Tensor&, at::ScalarType, c10::SymInt)>("reduce::exact_round");
+  return op.call(acc, dtype, divisor);
+}
+
+// The same values in normalised words, which have room for 2^20 additions.
+inline at::Tensor exact_normalize(const at::Tensor& acc) {
+  static const auto op = detail::find<at::Tensor(const at::Tensor&)>("reduce::exact_normalize");
+  return op.call(acc);
+}
+
 }  // namespace torch_reduce

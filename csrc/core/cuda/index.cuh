@@ -139,4 +139,12 @@ struct Segments {
   }
 };
 
+// One reduced dim is one segment.
+inline Segments segments(const Layout& l, int64_t elements_per_index) {
+  const bool two = l.reduced_dims == 2;
+  const ReducedDim inner = l.reduced_dims ? l.reduced[l.reduced_dims - 1] : ReducedDim{1, 0};
+  return {FastDivisor(inner.size / elements_per_index), inner.stride * elements_per_index,
+          two ? l.reduced[0].stride : 0};
+}
+
 }  // namespace torch_reduce::cuda

@@ -126,14 +126,6 @@ RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source&
           ReducedIndex<A>(layout)};
 }
 
-// One reduced dim is one segment.
-inline Segments segments(const Layout& l, int64_t elements_per_index) {
-  const bool two = l.reduced_dims == 2;
-  const ReducedDim inner = l.reduced_dims ? l.reduced[l.reduced_dims - 1] : ReducedDim{1, 0};
-  return {FastDivisor(inner.size / elements_per_index), inner.stride * elements_per_index,
-          two ? l.reduced[0].stride : 0};
-}
-
 template <class O, class Acc>
 cudaError_t start_rows(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
                        const Launch& l) {

@@ -1,0 +1,46 @@
+// Tensors of superaccumulators: rounding and carrying, a thread each.
+#include "exact_digits.cuh"
+#include "exact_launch.h"
+
+namespace torch_reduce::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+template <class F>
+__global__ void __launch_bounds__(kThreads) finish_all(const int64_t* accumulators, int64_t count, ExactSink sink) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= count) return;
+  const int64_t* word = accumulators + i * F::kWords;
+  finish_words<F>(sink, sink.words ? i * F::kWords : i, [&](int d) { return word[d]; });
+}
+
+cudaError_t start_finish(const int64_t* accumulators, int64_t count, int words, const ExactSink& sink,
+                         cudaStream_t stream) {
+  if (count == 0) return cudaSuccess;
+  const auto grid = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  const auto kernel = words == exact::Double::kWords ? finish_all<exact::Double> : finish_all<exact::Single>;
+  kernel<<<grid, kThreads, 0, stream>>>(accumulators, count, sink);
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t launch_exact_round(const int64_t* accumulators, int64_t count, int words, int64_t divisor, DType type,
+                               void* out, cudaStream_t stream) {
+  ExactSink sink{};
+  sink.out = out;
+  sink.type = type;
+  sink.divisor = divisor;
+  return start_finish(accumulators, count, words, sink, stream);
+}
+
+cudaError_t launch_exact_normalize(const int64_t* accumulators, int64_t count, int words, int64_t* out,
+                                   cudaStream_t stream) {
+  ExactSink sink{};
+  sink.out = out;
+  sink.words = true;
+  return start_finish(accumulators, count, words, sink, stream);
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,145 @@
+// Superaccumulators in shared and in global memory, and what becomes of a finished one.
+#pragma once
+
+#include "element.cuh"
+#include "exact_slices.cuh"
+#include "index.cuh"
+
+namespace torch_reduce::cuda {
+
+// Word d of a superaccumulator in shared memory is at word[d * stride].
+struct Digits {
+  int64_t* word;
+  int stride;
+
+  // Two additions of 32 bits, which the hardware has; one of 64 would be a loop around compare-and-swap.
+  __device__ __forceinline__ void add_to_word(int d, int64_t piece) const {
+    auto* half = reinterpret_cast<uint32_t*>(word + d * stride);
+    const uint32_t low = static_cast<uint32_t>(piece);
+    const uint32_t before = atomicAdd(half, low);
+    const uint32_t high = static_cast<uint32_t>(piece >> 32) + (before + low < low);
+    if (high != 0) atomicAdd(half + 1, high);
+  }
+};
+
+// Any element, slowly.
+template <class F>
+__device__ __noinline__ void spill(Digits digits, double x) {
+  if (x == 0) return;
+  if (exact::is_special(x)) return digits.add_to_word(F::kDigits + exact::special_of(x), 1);
+  exact::split<F>(x, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
+}
+
+// Calls add(digit, piece) for the pieces of v * 2^exponent that are not zero.
+template <class F, class Add>
+__device__ __forceinline__ void split_wide(int128 v, int exponent, Add add) {
+  const bool negative = v < 0;
+  auto rest = static_cast<exact::uint128>(negative ? -v : v);
+  const int place = exponent - F::kLowest, shift = place % exact::kDigitBits;
+  int d = place / exact::kDigitBits;
+  int64_t piece = static_cast<uint32_t>(static_cast<uint32_t>(rest) << shift);
+#pragma unroll 1
+  for (rest >>= exact::kDigitBits - shift;; rest >>= exact::kDigitBits) {
+    if (piece != 0) add(d, negative ? -piece : piece);
+    if (rest == 0) break;
+    piece = static_cast<uint32_t>(rest);
+    ++d;
+  }
+}
+template <class F>
+__device__ __noinline__ void spill(Digits digits, int128 v, int exponent) {
+  split_wide<F>(v, exponent, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
+}
+
+// Where results go. Outputs that several CTAs share add up in scratch, zero at launch, some copies of each so that CTAs
+// seldom meet at one address; the last CTA to come finishes.
+struct ExactSink {
+  void* out;
+  DType type;
+  bool words;       // the normalised words themselves are the result
+  int64_t divisor;  // 1, or n for a mean
+  uint32_t units;   // CTAs per output
+  int copies;       // a power of two
+  int64_t* accumulators;
+  int64_t word_stride, output_stride, copy_stride;
+  uint32_t* tickets;
+
+  __device__ __forceinline__ int64_t* accumulator(int64_t output) const {
+    return accumulators + output * output_stride + (blockIdx.x & (copies - 1)) * copy_stride;
+  }
+};
+
+// Writes what the words, word(0) and on, come to. All are read before any is looked at.
+template <class F, class Word>
+__device__ __noinline__ void finish_words(const ExactSink& s, int64_t place, Word word) {
+  int64_t w[F::kWords];
+#pragma unroll 14
+  for (int d = 0; d < F::kWords; ++d) w[d] = word(d);
+  if (s.words) {
+    exact::normalize<F>(w);
+    for (int d = 0; d < F::kWords; ++d) static_cast<int64_t*>(s.out)[place + d] = w[d];
+    return;
+  }
+  const uint64_t bits = exact::round_words<F>([&](int d) { return w[d]; }, s.divisor, exact::target_of(s.type));
+  exact::store_bits(s.out, place, s.type, bits);
+}
+
+static __device__ __noinline__ uint64_t round_slices(int64_t divisor, DType type, int128 v, int exponent) {
+  const exact::Target target = exact::target_of(type);
+  if (divisor == 0) return exact::nan_of(target);
+  const bool negative = v < 0;
+  return exact::round(exact::leading(static_cast<exact::uint128>(negative ? -v : v), exponent, negative), divisor,
+                      target);
+}
+
+// Writes slices that hold the whole value: a double most of the time, which is then rounded once.
+__device__ __forceinline__ void finish_slices(const ExactSink& s, int64_t place, int128 first, int128 second,
+                                              int unit) {
+  constexpr int128 kDouble = int128{1} << 53;
+  if (second == 0 && first < kDouble && first > -kDouble && s.divisor != 0) {
+    const double whole = static_cast<double>(static_cast<int64_t>(first));
+    double d = whole * power_of_two(unit / 2) * power_of_two(unit - unit / 2);
+    if (s.divisor > 1) d = divide(d, s.divisor, s.type == DType::Float64);
+    return store<Sum>(s.out, place, s.type, d + 0.0);
+  }
+  const uint64_t bits = round_slices(s.divisor, s.type, (first << kSliceBits) + second, unit - kSliceBits);
+  exact::store_bits(s.out, place, s.type, bits);
+}
+
+// An integer addition to a word in scratch.
+__device__ __forceinline__ void add_to_scratch(const ExactSink& s, int64_t* accumulator, int d, int64_t piece) {
+  if (piece == 0) return;
+  atomicAdd(reinterpret_cast<unsigned long long*>(accumulator + d * s.word_stride),
+            static_cast<unsigned long long>(piece));
+}
+
+// Adds word d of a CTA's part of an output to its accumulator in scratch, in pieces that leave room for many.
+template <class F>
+__device__ __forceinline__ void add_word_to_scratch(const ExactSink& s, int64_t* accumulator, int d, int64_t word) {
+  if (d >= F::kDigits - 1) return add_to_scratch(s, accumulator, d, word);
+  add_to_scratch(s, accumulator, d, word & exact::kDigitMask);
+  add_to_scratch(s, accumulator, d + 1, word >> exact::kDigitBits);
+}
+
+__device__ __forceinline__ int64_t read_scratch(const ExactSink& s, int64_t output, int d) {
+  const int64_t* word = s.accumulators + output * s.output_stride + d * s.word_stride;
+  int64_t sum = 0;
+#pragma unroll
+  for (int c = 0; c < exact::kMostCopies; ++c) sum += c < s.copies ? __ldcg(word + c * s.copy_stride) : 0;
+  return sum;
+}
+
+// Whether the calling CTA is the last of a tile's units; all threads of the CTA call it, and get the same answer.
+__device__ __forceinline__ bool is_last_unit(const ExactSink& s, int64_t tile) {
+  __shared__ bool last;
+  __syncthreads();  // every thread's additions come before the ticket
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(s.tickets + tile, 1u) + 1 == s.units;
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,112 @@
+// Exact sums of short rows: a group of 2^log_lanes lanes has a whole output of at most 256 elements, a vector (or an
+// element) a lane. Multiples of 2^w below 2^(w+44) add in a double without error, 2^8 of them; where all of a row's
+// elements are such, for the w of the warp's or the row's own largest, their sum as doubles is the exact one. Rows for
+// which that does not hold are summed again, a lane each, in a superaccumulator in local memory.
+#pragma once
+
+#include "exact_tile.cuh"
+
+namespace torch_reduce::cuda {
+
+template <Access A>
+struct ExactShortRowsArgs {
+  const void* data;
+  ExactSink sink;
+  int64_t n, outputs;
+  int log_lanes;
+  ExactKept<A> kept;
+  ReducedIndex<Access::Strided> reduced;
+};
+
+template <class In, Access A>
+__global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __grid_constant__ ExactShortRowsArgs<A> a) {
+  using F = exact::FormatOf<In>;
+  using RowTile = Tile<In, A, 1>;
+  constexpr int kUnroll = tuning::kShortRowsUnroll;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int lanes = 1 << a.log_lanes, rows_per_warp = kWarp >> a.log_lanes, in_group = lane & (lanes - 1);
+  const bool holds = in_group * RowTile::V < a.n;
+  const int64_t first =
+      (static_cast<int64_t>(blockIdx.x) * exact::kWarps + warp) * (kUnroll * rows_per_warp) + (lane >> a.log_lanes);
+
+  RowTile part[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const int64_t row = first + u * rows_per_warp;
+    if (holds && row < a.outputs) {
+      const In* from = static_cast<const In*>(a.data) + a.kept.in(row);
+      if constexpr (A == Access::Strided) {
+        part[u].part[0] = from[a.reduced.at(in_group)];
+      } else {
+        part[u].part[0] = load16(from + in_group * RowTile::V);
+      }
+    } else {
+      part[u] = RowTile{};  // zeros
+    }
+  }
+
+  // Where one window does for the whole warp, nothing is left to find out.
+  const auto unit_for_sums = [](uint32_t most) { return max(above<In>(most) - exact::kShortBits, F::kLowest); };
+  Range<In> range[kUnroll], all;
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    range[u] = part[u].range();
+    all.merge(range[u]);
+  }
+  all = range_across_warp(all);
+  uint32_t inexact = 0;  // bit u: row u
+  if (is_beyond<In>(all.most, exact::kShortBits) || !all.is_multiple(unit_for_sums(all.most))) {
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      Range<In> row = range[u];
+      for (int mask = 1; mask < lanes; mask *= 2) {
+        row.merge({exchange(row.most, mask), exchange(row.least_less_1, mask)});
+      }
+      const bool fits = !is_beyond<In>(row.most, exact::kShortBits) && row.is_multiple(unit_for_sums(row.most));
+      inexact |= fits ? 0u : 1u << u;
+    }
+  }
+
+  double sum[kUnroll];
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    sum[u] = 0;
+    for_each(part[u], [&](In x, int) { sum[u] += widen<double>(x); });
+  }
+  // At each of the first levels a lane hands half of its rows to its neighbour and gets the neighbour's part of the
+  // other half, so that shuffles are few.
+  int mask = 1, kept = kUnroll, mine = 0;  // sum[0] is row u = mine, ...
+#pragma unroll
+  for (int half = kUnroll / 2; half > 0; half /= 2) {
+    if (mask >= lanes) break;
+    const bool upper = (lane & mask) != 0;
+#pragma unroll
+    for (int u = 0; u < half; ++u) {
+      const double own = upper ? sum[u + half] : sum[u], other = upper ? sum[u] : sum[u + half];
+      sum[u] = own + exchange(other, mask);
+    }
+    mine += upper ? half : 0;
+    kept = half;
+    mask *= 2;
+  }
+  if (kept == 1) {
+    for (int m = mask; m < lanes; m *= 2) sum[0] += exchange(sum[0], m);
+  }
+  if (in_group >= mask) return;
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    const int64_t row = first + (mine + u) * rows_per_warp;
+    if (u >= kept || row >= a.outputs) continue;
+    const int64_t place_out = a.kept.out(row);
+    if ((inexact >> (mine + u) & 1) != 0 || a.sink.words || a.sink.divisor == 0) {
+      const In* from = static_cast<const In*>(a.data) + a.kept.in(row);
+      finish_by_lane<In>(a.sink, a.n, place_out, [&](int64_t i) { return from[a.reduced.at(i)]; });
+      continue;
+    }
+    double d = sum[u];
+    if (a.sink.divisor > 1) d = divide(d, a.sink.divisor, a.sink.type == DType::Float64);
+    store<Sum>(a.sink.out, place_out, a.sink.type, d + 0.0);
+  }
+}
+
+}  // namespace torch_reduce::cuda

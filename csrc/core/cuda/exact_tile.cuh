@@ -1,0 +1,136 @@
+// A lane's elements in registers, and the slices that they go to.
+#pragma once
+
+#include "../tuning.h"
+#include "exact_digits.cuh"
+
+namespace torch_reduce::cuda {
+
+constexpr int kExactThreads = exact::kWarps * kWarp;
+
+#if !defined(TORCH_REDUCE_EMULATED)  // by tests/emulator
+__device__ __forceinline__ int64_t* shared_words() {
+  extern __shared__ __align__(16) unsigned char shared[];
+  return reinterpret_cast<int64_t*>(shared);
+}
+#endif
+
+// Several kept dims with every way to read 16 bytes.
+template <Access A>
+using ExactKept = KeptIndex<A == Access::Strided ? A : Access::Segmented>;
+
+template <class In, Access A>
+constexpr int exact_width = A == Access::Strided ? 1 : vector_width<In>;
+
+template <class In>
+__device__ __forceinline__ In zero_element() {
+  if constexpr (sizeof(In) == 2) {
+    return In{0};
+  } else {
+    return In(0);
+  }
+}
+
+// `Loads` loads of a lane: 16 bytes each, or an element.
+template <class In, Access A, int Loads>
+struct Tile {
+  static constexpr int V = exact_width<In, A>;
+  static constexpr int kElements = Loads * V;
+  uint4 part[Loads];
+
+  __device__ __forceinline__ In element(int load, int e) const { return bit_cast<Vector<In>>(part[load]).e[e]; }
+  __device__ __forceinline__ Range<In> range() const { return range_of<In>(part); }
+  // The same elements, unknown to the compiler: it would keep all of them as doubles for a second loop, and spill.
+  __device__ __forceinline__ Tile again() const {
+    Tile t = *this;
+#pragma unroll
+    for (auto& p : t.part) asm volatile("" : "+r"(p.x), "+r"(p.y), "+r"(p.z), "+r"(p.w));
+    return t;
+  }
+};
+template <class In, int Loads>
+struct Tile<In, Access::Strided, Loads> {
+  static constexpr int V = 1;
+  static constexpr int kElements = Loads;
+  In part[Loads];
+
+  __device__ __forceinline__ In element(int load, int) const { return part[load]; }
+  __device__ __forceinline__ Range<In> range() const {
+    Range<In> range;
+#pragma unroll
+    for (int i = 0; i < Loads; ++i) range.see(part[i]);
+    return range;
+  }
+  __device__ __forceinline__ Tile again() const { return *this; }
+};
+
+// 16 bytes of a row, of which only the first `count` elements exist.
+template <class In>
+__device__ __forceinline__ uint4 load_first(const In* from, int count) {
+  Vector<In> v;
+#pragma unroll
+  for (int e = 0; e < vector_width<In>; ++e) v.e[e] = e < count ? from[e] : zero_element<In>();
+  return bit_cast<uint4>(v);
+}
+
+// Calls f(element, column) for every element of a tile.
+template <class Tile, class F>
+__device__ __forceinline__ void for_each(const Tile& tile, F f) {
+#pragma unroll
+  for (int i = 0; i < Tile::kElements / Tile::V; ++i) {
+#pragma unroll
+    for (int e = 0; e < Tile::V; ++e) f(tile.element(i, e), e);
+  }
+}
+
+// Elements too large for a window of so many bits, or not finite.
+template <class In>
+__device__ __forceinline__ bool is_beyond(uint32_t most, int bits) {
+  return most >= kInfMagnitude<In> || above<In>(most) > kHighestUnit + bits;
+}
+
+// Every fp16 number is a multiple of 2^-24, and no window for fp16 has a larger unit.
+template <class In>
+constexpr bool one_slice_is_enough = std::is_same<In, Half>::value;
+
+// The open slices of a lane's elements, of one column or of several.
+template <class In, int Columns>
+struct OpenSlices {
+  using F = exact::FormatOf<In>;
+  Window window;
+  Slices column[Columns];
+  int adds = 0;  // to a column, since the window was set
+  bool open = false;
+
+  // Whether the window does for elements below 2^above, `more` of them a column.
+  __device__ __forceinline__ bool fits(int above, int more) const {
+    return open && above <= window.unit + kSliceBits && unit_for<F>(above) + exact::kLower >= window.unit &&
+           adds + more <= exact::kMostAdds;
+  }
+  __device__ __forceinline__ void set(int above) {
+    window = window_for<F>(above);
+#pragma unroll
+    for (auto& c : column) c = Slices{};
+    adds = 0;
+    open = true;
+  }
+};
+
+// Sums an output again, element(i) for i below n, in a superaccumulator in local memory: for the few that need it.
+template <class In, class Element>
+__device__ __noinline__ void finish_by_lane(const ExactSink& s, int64_t n, int64_t place, Element element) {
+  using F = exact::FormatOf<In>;
+  int64_t word[F::kWords] = {};
+#pragma unroll 1
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = widen<double>(element(i));
+    if (exact::is_special(x)) {
+      ++word[F::kDigits + exact::special_of(x)];
+    } else if (x != 0) {
+      exact::split<F>(x, [&](int d, int64_t piece) { word[d] += piece; });
+    }
+  }
+  finish_words<F>(s, place, [&](int d) { return word[d]; });
+}
+
+}  // namespace torch_reduce::cuda

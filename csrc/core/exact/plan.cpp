@@ -1,0 +1,142 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "../tuning.h"
+#include "tuning.h"
+
+namespace torch_reduce::exact {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int log2_above(int64_t x) {
+  int l = 0;
+  while ((int64_t{1} << l) < x) ++l;
+  return l;
+}
+
+void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
+  const Layout& l = p.layout;
+  const int words = words_of(p.in);
+  const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
+  const int64_t loads = plan.vector ? kRowsLoads : kRowsElements;
+  const int64_t tiles = std::max<int64_t>(ceil_div(l.n, v * loads * kWarp), 1);
+  // A warp to a row where there are rows enough; else as many as find a tile.
+  const bool many = l.outputs >= kRowsPerSm * gpu.sms;
+  plan.log_team = many ? 0 : std::min(log2_above(kWarps), log2_above(tiles));
+  int64_t units = 1;
+  if (plan.log_team == log2_above(kWarps)) {
+    const int64_t most = ceil_div(tiles, kWarps);
+    const int64_t wanted = kRowsCtasPerSm * gpu.sms;
+    units = l.outputs >= wanted ? 1 : std::min(most, ceil_div(wanted, l.outputs));
+  }
+  plan.tiles = ceil_div(ceil_div(tiles, units), kWarps) * kWarps;
+  if (units == 1) plan.tiles = tiles;
+  plan.units = ceil_div(tiles, plan.tiles);
+  const int warps = plan.log_team == 0 ? kTeamlessWarps : kWarps;
+  plan.block = warps * kWarp;
+  plan.grid = ceil_div(l.outputs, warps >> plan.log_team) * plan.units;
+  plan.shared_bytes = int64_t{words} * warps * kCopiesPerWarp * 8;
+  if (plan.units > 1) {
+    while (plan.copies < kMostCopies && l.outputs * plan.copies * 2 <= kMostCopies) plan.copies *= 2;
+    plan.tickets = l.outputs;
+  }
+}
+
+void plan_short_rows(ExactPlan& plan, const Problem& p) {
+  const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
+  plan.log_lanes = log2_above(ceil_div(std::max<int64_t>(p.layout.n, 1), v));
+  plan.block = kWarps * kWarp;
+  plan.grid = ceil_div(p.layout.outputs, kWarps * tuning::kShortRowsUnroll * (kWarp >> plan.log_lanes));
+}
+
+void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
+  const Layout& l = p.layout;
+  const int words = words_of(p.in);
+  const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
+  const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
+  const int64_t lanes = vectors * batch;
+  plan.log_across = std::min(5, log2_above(vectors));
+  const int64_t loads = tuning::kLoadsInFlight;
+  plan.direct =
+      plan.log_across == 5 && l.n <= kMostAdds && (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
+  int log_warps = log2_above(kWarps);
+  const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <= tuning::kColumnsSmall;
+  if (small && !plan.direct) {  // tiles narrow enough that no column is split, down to a memory sector
+    const int64_t narrowest = std::min<int64_t>(plan.log_across, 1);
+    while (plan.log_across > narrowest && l.n > (2 * kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;
+  }
+  const int64_t lanes_along = kWarp >> plan.log_across;
+  if (plan.direct) {
+    while (log_warps > 0 && (int64_t{kWarp} << log_warps) > vectors) --log_warps;
+    while (log_warps > 1 && ceil_div(vectors, int64_t{kWarp} << log_warps) * batch < 2 * gpu.sms) --log_warps;
+    plan.log_warps_across = log_warps;
+    plan.block = kWarp << log_warps;
+  } else {
+    while (log_warps > 0 && (lanes_along << (log_warps - 1)) * loads >= l.n) --log_warps;
+    plan.block = kWarp << log_warps;
+  }
+  const int64_t lanes_across = int64_t{1} << (plan.log_across + plan.log_warps_across);
+  plan.column_tiles = ceil_div(vectors, lanes_across) * batch;
+  plan.shared_bytes = plan.direct ? 0 : (words + 2) * lanes_across * v * 8;
+  plan.unit_rows = std::max<int64_t>(l.n, 1);
+  const int64_t scratch = l.outputs * words * 8 + plan.column_tiles * 4;
+  if (!plan.direct && scratch <= kMaxScratch) {
+    const int64_t step = (lanes_along << log_warps) * loads;  // rows that a CTA takes at once
+    const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / plan.column_tiles, 1);
+    const int64_t steps = ceil_div(l.n, step);
+    const int64_t units = small && steps <= 4 ? 1 : std::min({wanted, steps, kColumnsMostUnits});
+    plan.unit_rows = ceil_div(steps, units) * step;
+  }
+  plan.units = std::max<int64_t>(ceil_div(l.n, plan.unit_rows), 1);
+  plan.grid = plan.column_tiles * plan.units;
+  if (plan.units > 1) plan.tickets = plan.column_tiles;
+}
+
+}  // namespace
+
+ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Constraint& c) {
+  const Layout& l = p.layout;
+  ExactPlan plan;
+  if (l.outputs == 0) return plan;
+  Problem other = p;  // which family, and which loads, are legal is a matter of the layout alone
+  other.op = Op::Sum;
+  other.mode = Mode::Deterministic;
+  other.compute = other.out = p.in == DType::Float64 ? DType::Float64 : DType::Float32;
+  // The kernels that read 16 bytes number outputs with 32 bits.
+  const bool numbered = l.outputs < int64_t{1} << 30;
+  const Plan found = make_plan(other, gpu, Constraint{c.family, numbered ? c.vector : 0, 0});
+  plan.family = found.family;
+  plan.vector = found.vector;
+  plan.segmented = found.segmented;
+  switch (plan.family) {
+    case Family::Rows:
+      plan_rows(plan, p, gpu);
+      break;
+    case Family::ShortRows:
+      plan_short_rows(plan, p);
+      break;
+    default:
+      plan_columns(plan, p, gpu);
+  }
+  if (plan.grid > kMaxGrid) {
+    throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
+  }
+  const int64_t out_bytes = words ? words_of(p.in) * 8 : static_cast<int64_t>(size_of(p.out));
+  plan.launches = 1;
+  if (plan.units > 1) {
+    plan.scratch_bytes = ceil_div(l.outputs * plan.copies * words_of(p.in) * 8 + plan.tickets * 4, 16) * 16;
+    plan.launches = 2;
+  }
+  plan.expected_bytes =
+      l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) + l.outputs * out_bytes + 2 * plan.scratch_bytes;
+  return plan;
+}
+
+}  // namespace torch_reduce::exact

@@ -1,0 +1,31 @@
+// From a problem to the way a GPU sums it exactly. Pure host functions, as plan.h.
+#pragma once
+
+#include "../plan.h"
+#include "format.h"
+
+namespace torch_reduce::exact {
+
+struct ExactPlan {
+  Family family = Family::Empty;
+  bool vector = false, segmented = false;
+  int block = 32;
+  int64_t grid = 0;
+  int64_t units = 1;  // CTAs per output
+  int log_team = 0;   // Rows: 2^log_team warps reduce a row or a unit
+  int64_t tiles = 0;  // Rows: of a warp's loads, in a unit
+  int log_lanes = 0;  // ShortRows: 2^log_lanes lanes share an output
+  // Columns: as in Plan; `direct` where a lane has its columns alone.
+  int log_across = 0, log_warps_across = 0;
+  int64_t unit_rows = 0, column_tiles = 0;
+  bool direct = false;
+  int copies = 1;  // of an output's accumulator in scratch
+  int64_t tickets = 0;
+  int64_t shared_bytes = 0, scratch_bytes = 0, expected_bytes = 0;
+  int launches = 0;
+};
+
+// `words`: the results are superaccumulators. The constraint's split is not looked at.
+ExactPlan make_exact_plan(const Problem& problem, bool words, const Gpu& gpu, const Constraint& constraint = {});
+
+}  // namespace torch_reduce::exact

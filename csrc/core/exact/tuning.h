@@ -1,0 +1,37 @@
+// Constants of the exact kernels. Those of the method have a bound that keeps it exact; the others are measured.
+#pragma once
+
+#include <cstdint>
+
+namespace torch_reduce::exact {
+
+// A slice has 50 bits and a sign, so the bits of M + x for |x| < 2^(w+50) are those of M but for the last 51 ...
+constexpr int kSliceBits = 50;
+// ... and a lane adds up to 2^12 of them in 63 bits.
+constexpr int64_t kMostAdds = 1 << 12;
+// A short row's elements, up to 2^8 multiples of 2^w below 2^(w+44), add in a double's 53 bits.
+constexpr int kShortBits = 44;
+// A window is set so many octaves above the largest element so far, so that the next tile seldom asks for another.
+constexpr int kSlack = 4;
+// It is lowered where elements are so many octaves below: the first slice alone should do.
+constexpr int kLower = 14;
+
+constexpr int kWarps = 8;
+constexpr int kTeamlessWarps = 4;  // of a CTA whose warps have a row each: short CTAs balance better
+constexpr int kCopiesPerWarp = 4;  // of a row's digits in shared memory, which lanes that spill at once share
+// From so many rows per SM on a warp has a row; below, a CTA.
+constexpr int64_t kRowsPerSm = 16;
+// A row is shared by so many CTAs that they fill the GPU, and no more: the end of each costs some microseconds.
+constexpr int64_t kRowsCtasPerSm = 3;
+// Loads of a lane in a tile, of 16 bytes or of an element; those of the next tile are under way at the same time.
+constexpr int kRowsLoads = 4;
+constexpr int kRowsElements = 16;
+constexpr int kMostCopies = 8;  // of accumulators in scratch, over all outputs
+
+// Columns of at most so many elements, or so many that their lanes fill the GPU, have a lane to themselves.
+constexpr int64_t kDirectRows = 64;
+constexpr int64_t kDirectLanesPerSm = 1024;
+constexpr int64_t kColumnsCtasPerSm = 6;
+constexpr int64_t kColumnsMostUnits = 1024;
+
+}  // namespace torch_reduce::exact

@@ -1,0 +1,10 @@
+// The few names of the CUDA runtime that kernel sources use, for the emulator.
+#pragma once
+
+typedef int cudaError_t;
+typedef struct CUstream_st* cudaStream_t;
+constexpr cudaError_t cudaSuccess = 0, cudaErrorInvalidValue = 1;
+
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};

@@ -1,0 +1,53 @@
+// The exact kernels behind one C function, for tests/test_exact_emulated.py.
+#define TORCH_REDUCE_EMULATED
+// clang-format off: the emulator's names come before the kernels
+#include "emulator.h"
+#include "../../csrc/core/cuda/exact_launch.cuh"
+// clang-format on
+
+#include <cstdlib>
+#include <exception>
+
+using namespace torch_reduce;
+
+// Reduces the tensor of these sizes and strides (in elements) at `in`; `out_strides` are those of the kept dims, by dim
+// of the input. Types are numbered as DType, families as Family (-1 for the plan's choice). Returns a cudaError_t, or
+// -1 for a constraint that is not legal.
+extern "C" int emulate(int in_type, int out_type, int mean, int words, int ndim, const int64_t* sizes,
+                       const int64_t* strides, const unsigned char* reduced, const int64_t* out_strides, const void* in,
+                       void* out, int sms, int family, int vector, int64_t* units) {
+  Problem p{};
+  p.op = mean ? Op::Mean : Op::Sum;
+  p.mode = Mode::Exact;
+  p.in = static_cast<DType>(in_type);
+  p.out = static_cast<DType>(out_type);
+  p.compute = compute_type(p.op, p.in, p.out);
+  bool mask[kMaxDims] = {};
+  for (int d = 0; d < ndim; ++d) mask[d] = reduced[d] != 0;
+  p.layout = make_layout(ndim, sizes, strides, mask, out_strides, Order::Any);
+  p.in_alignment = 16;
+  while (reinterpret_cast<uintptr_t>(in) % static_cast<uintptr_t>(p.in_alignment) != 0) p.in_alignment /= 2;
+  try {
+    const auto plan = exact::make_exact_plan(p, words != 0, Gpu{sms, 9}, Constraint{family, vector, 0});
+    *units = plan.units;
+    if (plan.scratch_bytes > kMaxScratch) return -2;
+    void* scratch = std::aligned_alloc(16, static_cast<size_t>(plan.scratch_bytes + 16));
+    std::memset(scratch, 0x5a, static_cast<size_t>(plan.scratch_bytes + 16));
+    const cuda::Buffers buffers{in, out, scratch};
+    cudaError_t status = cudaSuccess;
+    if (plan.family == Family::Empty) {
+    } else if (p.in == DType::Float16) {
+      status = cuda::launch_exact_typed<Half>(plan, p, words != 0, buffers, nullptr, true);
+    } else if (p.in == DType::BFloat16) {
+      status = cuda::launch_exact_typed<BFloat16>(plan, p, words != 0, buffers, nullptr, true);
+    } else if (p.in == DType::Float32) {
+      status = cuda::launch_exact_typed<float>(plan, p, words != 0, buffers, nullptr, true);
+    } else {
+      status = cuda::launch_exact_typed<double>(plan, p, words != 0, buffers, nullptr, true);
+    }
+    std::free(scratch);
+    return status;
+  } catch (const std::exception&) {
+    return -1;
+  }
+}

@@ -1,0 +1,410 @@
+"""mode="exact": the real-number sum or mean, rounded once. Against rational arithmetic, never another floating sum."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import cases, like
+
+import torch_reduce
+from torch_reduce.exact_model import exact_model, exact_sum, round_fraction
+from torch_reduce.testing import FLOATING, assert_same_bits, bits, fill, num_threads
+
+every_dtype = pytest.mark.parametrize("dtype", FLOATING, ids=str)
+every_op = pytest.mark.parametrize("op", ["sum", "mean"])
+
+_INT = {torch.float16: np.int16, torch.bfloat16: np.int16, torch.float32: np.int32, torch.float64: np.int64}
+
+
+def run(x, dim=None, *, op="sum", device="cpu", **keywords):
+    return getattr(torch_reduce, op)(x.to(device), dim, mode="exact", **keywords)
+
+
+def of_bits(patterns: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
+    """Elements whose bits are the low bits of ``patterns``."""
+    return torch.from_numpy(patterns.astype(_INT[dtype])).view(dtype)
+
+
+def finite_bits(n: int, dtype: torch.dtype, seed: int) -> torch.Tensor:
+    """n finite elements with uniform bits: every sign, exponent and fraction."""
+    patterns = np.random.default_rng(seed).integers(-(2**63), 2**63, n, dtype=np.int64)
+    x = of_bits(patterns, dtype)
+    return torch.where(x.isfinite(), x, torch.zeros((), dtype=dtype))
+
+
+def check(x, device, dim=None, out_types=FLOATING, ops=("sum", "mean")):
+    for op in ops:
+        for dtype in out_types:
+            expected = exact_model(x, dim, op=op, dtype=dtype)
+            assert_same_bits(run(x, dim, op=op, device=device, dtype=dtype).cpu(), expected, f"{op} to {dtype}")
+
+
+# ---- values -------------------------------------------------------------------------------------------
+
+
+@every_dtype
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 4097, 20_001])
+def test_uniform_bits(n, dtype, device):
+    check(finite_bits(n, dtype, n), device)
+
+
+@every_dtype
+def test_every_exponent_alone(dtype, device):
+    """Each power of two, and its neighbours, is its own sum; subnormals too."""
+    finfo = torch.finfo(dtype)
+    exponents = range(round(math.log2(finfo.smallest_normal * finfo.eps)), math.frexp(finfo.max)[1])
+    powers = torch.tensor([2.0**e for e in exponents], dtype=torch.float64).to(dtype)
+    x = torch.cat([powers, -powers, torch.nextafter(powers, 2 * powers) if dtype != torch.bfloat16 else powers * 1.5])
+    x = x[x.isfinite()]
+    assert_same_bits(run(x[:, None], 1, device=device).cpu(), x)
+    assert_same_bits(run(x[None, :], 0, device=device).cpu(), x)
+    assert_same_bits(run(x[:, None].expand(-1, 7), 1, op="mean", device=device).cpu(), x)
+    check(x, device)
+
+
+@every_dtype
+def test_every_pair_of_exponents_cancels(dtype, device):
+    """big + small - big is small, whatever lies between them."""
+    finfo = torch.finfo(dtype)
+    low, high = round(math.log2(finfo.smallest_normal * finfo.eps)), math.frexp(finfo.max)[1]
+    small = torch.tensor([2.0**e for e in range(low, high, 7)], dtype=torch.float64).to(dtype)
+    big = torch.tensor([2.0**e for e in range(low, high, 11)], dtype=torch.float64).to(dtype)
+    x = torch.stack([t.flatten() for t in torch.broadcast_tensors(big[:, None], small, -big[:, None])], 1)  # (pairs, 3)
+    expected = small.repeat(len(big))
+    assert_same_bits(run(x, 1, device=device).cpu(), expected)
+    assert_same_bits(run(x.t().contiguous(), 0, device=device).cpu(), expected)
+
+
+@every_dtype
+@pytest.mark.parametrize("n", [1000, 70_000])
+def test_cancellation_to_the_last_bit(n, dtype, device):
+    """All of it cancels but the smallest subnormal."""
+    x = finite_bits(n, dtype, 5)
+    tiny = of_bits(np.array([1]), dtype)
+    whole = torch.cat([x, tiny, -x])
+    whole = whole[torch.randperm(len(whole), generator=torch.Generator().manual_seed(1))]
+    assert_same_bits(run(whole, device=device).cpu(), tiny[0])
+    zero = run(torch.cat([x, -x]), device=device).cpu()
+    assert_same_bits(zero, torch.zeros((), dtype=dtype), "a zero sum is +0")
+
+
+@every_dtype
+def test_ties(dtype, device):
+    """Half-way cases of both parities, and those that a far-away tiny element decides."""
+    eps = torch.finfo(dtype).eps
+    tiny = of_bits(np.array([1]), dtype).item()
+    rows, expected = [], []
+    for base, below, above in ((1.0, 1.0, 1.0 + eps), (1.0 + eps, 1.0 + 2 * eps, 1.0 + 2 * eps)):
+        for sign in (1.0, -1.0):
+            for third, result in ((0.0, below), (tiny, above), (-tiny, base)):
+                rows.append([sign * base, sign * eps / 2, sign * third])
+                expected.append(sign * result)
+    x, y = torch.tensor(rows, dtype=torch.float64).to(dtype), torch.tensor(expected, dtype=torch.float64).to(dtype)
+    assert_same_bits(run(x, 1, device=device).cpu(), y)
+    assert_same_bits(run(x.t().contiguous(), 0, device=device).cpu(), y)
+    # The same with zeros between, so that the tiny element lies far off in memory too.
+    wide = torch.zeros(len(rows), 30_000, dtype=dtype)
+    wide[:, [0, 17_000, 29_999]] = x
+    assert_same_bits(run(wide, 1, device=device).cpu(), y)
+
+
+@every_dtype
+@pytest.mark.parametrize("out", FLOATING, ids=str)
+def test_ties_of_the_output_type(dtype, out, device):
+    """One rounding, from the exact sum to the output's type: ties of that type, decided by one more element."""
+    rows = []
+    finfo = torch.finfo(out)
+    for base in (1.0, 1.0 + finfo.eps, finfo.smallest_normal, finfo.smallest_normal * finfo.eps * 3):
+        half = finfo.eps * 2.0 ** math.floor(math.log2(base)) / 2
+        half = max(half, finfo.smallest_normal * finfo.eps / 2)
+        for third in (0.0, 2.0**-20 * half, -(2.0**-20) * half):
+            rows.append([base, half, third])
+            rows.append([-base, -half, third])
+    x = torch.tensor(rows, dtype=torch.float64).to(dtype)
+    check(x, device, 1, (out,))
+
+
+@every_dtype
+def test_overflow_on_the_way(dtype, device):
+    """Partial sums leave the type, both ways; the sum does not."""
+    most = torch.finfo(dtype).max
+    for pattern in ([most, most, -most], [-most, -most, most], [most, -most] * 3000, [most] * 999 + [-most] * 998):
+        x = torch.tensor(pattern, dtype=dtype)
+        check(x, device)
+        check(x[:, None].expand(-1, 3).contiguous(), device, 0, (dtype,))
+
+
+@every_dtype
+def test_true_overflow(dtype, device):
+    """At the half-way point above the largest number, and beyond."""
+    finfo = torch.finfo(dtype)
+    most = finfo.max
+    ulp = math.ldexp(finfo.eps, math.frexp(most)[1] - 1)
+    for third, expected in ((0.0, math.inf), (-(2.0**-24 if dtype == torch.float16 else 2.0**-126), most)):
+        x = torch.tensor([[most, ulp / 2, third]], dtype=torch.float64).to(dtype)
+        assert run(x, 1, device=device).item() == expected
+        assert run(-x, 1, device=device).item() == -expected
+    assert run(torch.tensor([most, most], dtype=dtype), device=device).item() == math.inf
+    assert run(torch.tensor([most, most], dtype=dtype), op="mean", device=device).item() == most
+
+
+@every_op
+@every_dtype
+def test_inf_and_nan(op, dtype, device):
+    inf, nan = math.inf, math.nan
+    most = torch.finfo(dtype).max
+    rows = {
+        (inf, 1.0, -5.0): inf,
+        (-inf, most, most): -inf,
+        (inf, -inf, 1.0): nan,
+        (nan, inf, 1.0): nan,
+        (nan, 1.0, 1.0): nan,
+        (inf, inf, -most): inf,
+        (-inf, -inf, -inf): -inf,
+    }
+    expected = torch.tensor(list(rows.values()), dtype=dtype)
+    for n in (3, 40, 1000, 20_000):
+        x = torch.ones(len(rows), n, dtype=dtype)
+        x[:, [0, n // 2, n - 1]] = torch.tensor(list(rows), dtype=dtype)
+        assert_same_bits(run(x, 1, op=op, device=device).cpu(), expected, str(n))
+        assert_same_bits(run(x.t().contiguous(), 0, op=op, device=device).cpu(), expected, str(n))
+
+
+@every_op
+@every_dtype
+def test_zeros_and_nothing(op, dtype, device):
+    for n in (1, 5, 100, 5000):
+        for x in (torch.full((3, n), -0.0, dtype=dtype), torch.tensor([-0.0, 0.0], dtype=dtype).repeat(3, n)):
+            assert_same_bits(run(x, 1, op=op, device=device).cpu(), torch.zeros(3, dtype=dtype))
+    empty = run(torch.empty(3, 0, dtype=dtype), 1, op=op, device=device).cpu()
+    assert_same_bits(empty, torch.full((3,), math.nan if op == "mean" else 0.0, dtype=dtype))
+    assert run(torch.empty(0, 4, dtype=dtype), 1, op=op, device=device).shape == (0,)
+
+
+@every_dtype
+def test_one_huge_and_many_tiny(dtype, device):
+    finfo = torch.finfo(dtype)
+    tiny = finfo.smallest_normal * finfo.eps
+    x = torch.full((10**7 + 1,), tiny, dtype=dtype)
+    x[4_321_987] = finfo.max
+    total = Fraction(finfo.max) + 10**7 * Fraction(tiny)
+    for out in (dtype, torch.float64):
+        assert_same_bits(run(x, device=device, dtype=out).cpu(), round_fraction(total, out))
+    x[17] = -finfo.max
+    rest = Fraction(tiny) * (10**7 - 1)
+    assert_same_bits(run(x, device=device).cpu(), round_fraction(rest, dtype))
+
+
+@pytest.mark.parametrize(
+    "dtype, value", [(torch.float32, 1 / 3), (torch.bfloat16, 0.1), (torch.float16, -6e-5)], ids=str
+)
+def test_many_equal(dtype, value, device):
+    x = torch.full((10**8,), value, dtype=dtype, device=device)
+    one = Fraction(x[0].double().item())
+    assert_same_bits(run(x, device=device, dtype=torch.float64).cpu(), round_fraction(one * 10**8, torch.float64))
+    assert_same_bits(run(x, device=device, op="mean").cpu(), x[0].cpu())
+
+
+@every_dtype
+def test_largest_fractions_at_every_exponent(dtype, device):
+    """All bits of every fraction set and no sign to cancel: what fills the digits and the slices fastest."""
+    finfo = torch.finfo(dtype)
+    fraction = 2 - finfo.eps
+    high = math.frexp(finfo.max)[1]
+    exponents = [math.frexp(finfo.smallest_normal)[1], -3, 0, 5, high - 1]
+    if dtype == torch.float64:
+        exponents += [high - 12, high - 60]
+    for e in exponents:
+        for n in (4097, 300_000):
+            for sign in (1, -1):
+                x = torch.full((n,), sign * math.ldexp(fraction, e), dtype=dtype)
+                total = n * Fraction(x[0].double().item())
+                assert_same_bits(
+                    run(x, device=device, dtype=torch.float64).cpu(), round_fraction(total, torch.float64), f"{e} {n}"
+                )
+                wide = x[: n // 8 * 8].view(-1, 8)
+                column = Fraction(x[0].double().item()) * len(wide)
+                expected = round_fraction(column, torch.float64).expand(8)
+                assert_same_bits(run(wide, 0, device=device, dtype=torch.float64).cpu(), expected, f"{e} {n}")
+
+
+@every_dtype
+@pytest.mark.parametrize("octaves", range(1, 64, 3))
+def test_ranges_around_the_windows(octaves, dtype, device):
+    """Exponents that span so many octaves, with full fractions at the top and the bottom."""
+    finfo = torch.finfo(dtype)
+    if octaves > math.frexp(finfo.max)[1] - 2:
+        pytest.skip("the type has fewer octaves")
+    fraction = 2 - finfo.eps
+    rng = np.random.default_rng(octaves)
+    for n in (1024, 5000):
+        e = rng.choice([0, -octaves], n)
+        x = torch.from_numpy(np.ldexp(fraction, e) * rng.choice([-1.0, 1.0, 1.0], n)).to(dtype)
+        check(x, device, out_types=(torch.float64, dtype), ops=("sum",))
+        x = x[: n // 40 * 40].view(-1, 40)
+        check(x, device, 0, (torch.float64,), ("sum",))
+        check(x, device, 1, (torch.float64,), ("sum",))
+
+
+@pytest.mark.parametrize("sigma", [0, 3, 6, 20], ids=lambda s: f"log-normal {s}")
+@pytest.mark.parametrize("shape, dim", [((200_001,), None), ((300, 700), 1), ((700, 300), 0), ((5000, 24), 1)], ids=str)
+def test_gradient_like(shape, dim, sigma, device):
+    rng = np.random.default_rng(sigma)
+    values = rng.standard_normal(shape) * np.exp(sigma * rng.standard_normal(shape))
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        x = torch.from_numpy(values).to(dtype)
+        check(x, device, dim, (dtype,))
+
+
+def test_the_overview_example(device):
+    assert run(torch.tensor([3e38, 3e38, -3e38]), device=device).item() == torch.tensor(3e38).item()
+
+
+@pytest.mark.parametrize("n", [3, 7, 49, 641, 6700, 99_991])
+def test_mean_is_rounded_once(n, device):
+    """Quotients whose sum, rounded first, would round another way."""
+    rng = np.random.default_rng(n)
+    for dtype in FLOATING:
+        x = torch.from_numpy(rng.standard_normal((6, n))).to(dtype)
+        check(x, device, 1, FLOATING, ("mean",))
+
+
+# ---- layouts, order, devices --------------------------------------------------------------------------
+
+
+@every_op
+@given(data=st.data())
+def test_any_layout(op, data, device):
+    x, dim, keepdim = data.draw(cases("sum", FLOATING))
+    expected = exact_model(x, dim, keepdim, op=op)
+    actual = getattr(torch_reduce, op)(like(x, device), dim, keepdim, mode="exact")
+    assert_same_bits(actual.cpu(), expected, f"{x.shape} {x.stride()} {dim}")
+
+
+@given(data=st.data())
+def test_any_bits(data, device):
+    dtype = data.draw(st.sampled_from(FLOATING))
+    n, rows = data.draw(st.integers(0, 70)), data.draw(st.integers(1, 4))
+    width = 8 * torch.finfo(dtype).bits // 8
+    patterns = data.draw(
+        st.lists(st.integers(-(2 ** (width - 1)), 2 ** (width - 1) - 1), min_size=n * rows, max_size=n * rows)
+    )
+    x = of_bits(np.array(patterns, dtype=np.int64), dtype).view(rows, n)
+    out = data.draw(st.sampled_from(FLOATING))
+    op = data.draw(st.sampled_from(["sum", "mean"]))
+    for y, dim in ((x, 1), (x.t().contiguous(), 0), (x.t(), 0)):
+        assert_same_bits(run(y, dim, op=op, device=device, dtype=out).cpu(), exact_model(y, dim, op=op, dtype=out))
+
+
+@every_dtype
+def test_order_does_not_matter(dtype, device):
+    x = finite_bits(50_000, dtype, 3)
+    expected = run(x, device=device)
+    assert_same_bits(expected.cpu(), exact_model(x))
+    for seed in range(5):
+        order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))
+        assert_same_bits(run(x[order], device=device), expected)
+    assert_same_bits(run(x.view(100, 500).t(), device=device), expected)
+    assert_same_bits(run(x.flip(0), device=device), expected)
+
+
+def test_threads_and_instruction_sets():
+    x = finite_bits(400_000, torch.float32, 9)
+    expected = exact_model(x)
+    from torch_reduce.testing import cpu_capability
+
+    for capability in ("baseline", "avx2", "avx512"):
+        try:
+            with cpu_capability(capability):
+                for count in (1, 2, 3, 7):
+                    with num_threads(count):
+                        assert_same_bits(run(x), expected, f"{capability}, {count} threads")
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize(
+    "shape, dim", [((1000, 300), 0), ((300, 1000), 1), ((2**20,), None), ((40, 9, 50), 1)], ids=str
+)
+@every_dtype
+def test_devices_agree(shape, dim, dtype, device):
+    x = finite_bits(math.prod(shape), dtype, 4).view(shape)
+    for op in ("sum", "mean"):
+        assert_same_bits(run(x, dim, op=op, device=device).cpu(), run(x, dim, op=op))
+
+
+# ---- as an operator -----------------------------------------------------------------------------------
+
+
+def test_integers_are_exact_anyway(device):
+    x = fill((3, 1000), torch.int32)
+    assert_same_bits(run(x, 1, device=device).cpu(), torch_reduce.sum(x, 1))
+    x = torch.tensor([0.5, 0.5, 3.5], device=device)
+    assert run(x, dtype=torch.int64).item() == 3
+
+
+def test_prod_is_refused(device):
+    with pytest.raises(NotImplementedError, match="exact.*sum and mean"):
+        torch_reduce.prod(torch.ones(3, device=device), mode="exact")
+
+
+@every_op
+def test_out(op, device):
+    x = finite_bits(3000, torch.float32, 2).view(3, 1000).to(device)
+    for dtype in FLOATING:
+        out = torch.full((6,), math.nan, dtype=dtype, device=device)
+        getattr(torch_reduce, op)(x, 1, mode="exact", out=out[::2])
+        assert_same_bits(out[::2].cpu(), exact_model(x.cpu(), 1, op=op, dtype=dtype))
+        assert out[1::2].isnan().all()
+
+
+@every_op
+def test_gradient_is_that_of_the_other_modes(op, device):
+    x = fill((5, 300), torch.float32).to(device).requires_grad_()
+    grads = [
+        torch.autograd.grad(getattr(torch_reduce, op)(x, 1, mode=mode).square().sum(), x)[0]
+        for mode in ("exact", "deterministic")
+    ]
+    torch.testing.assert_close(*grads)
+    y = torch.randn(3, 4, dtype=torch.float64, device=device, requires_grad=True)
+    run_exactly = lambda y: getattr(torch_reduce, op)(y, 1, mode="exact")  # noqa: E731
+    assert torch.autograd.gradcheck(run_exactly, (y,), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(run_exactly, (y,))
+
+
+@every_op
+def test_compile_vmap_export(op, device):
+    torch._dynamo.reset()
+    f = lambda x: getattr(torch_reduce, op)(x * 2, 1, mode="exact") + 1  # noqa: E731
+    x = fill((4, 300), torch.float32).to(device)
+    assert_same_bits(torch.compile(f, fullgraph=True, dynamic=True, backend="aot_eager")(x), f(x))
+    batched = torch.func.vmap(lambda y: getattr(torch_reduce, op)(y, mode="exact"))(x)
+    assert_same_bits(batched, getattr(torch_reduce, op)(x, 1, mode="exact"))
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return f(x)
+
+    program = torch.export.export(Module(), (x,), dynamic_shapes={"x": {0: torch.export.Dim("rows", min=2)}})
+    assert_same_bits(program.module()(x[:3]), f(x[:3]))
+    overload = getattr(torch.ops.reduce, op).default
+    torch.library.opcheck(overload, (x.clone().requires_grad_(), [1]), {"mode": "exact"})
+
+
+def test_explain(device):
+    plan = torch_reduce.explain(torch.empty(3000, 40, device=device), 0, mode="exact")
+    assert plan.mode == "exact" and plan.n == 3000 and plan.outputs == 40
+    assert plan.scratch_bytes <= 4 << 20
+    assert "exact" in str(plan)
+
+
+def test_the_model_itself():
+    """exact_sum against Fraction, so that the tests above stand on something simple."""
+    for seed in range(20):
+        x = finite_bits(300, torch.float64 if seed % 2 else torch.float32, seed).double().numpy()
+        assert exact_sum(x) == sum(map(Fraction, x.tolist()))
+    assert bits(round_fraction(Fraction(1, 3), torch.float32)).item() == bits(torch.tensor(1 / 3)).item()

@@ -1,0 +1,258 @@
+"""The exact CUDA kernels, run on the CPU by tests/emulator: their arithmetic and cooperation, where there is no GPU.
+
+Only what needs real concurrency, or the hardware's own instructions, is left to the GPU.
+"""
+
+import ctypes
+import math
+import os
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import cases
+from test_exact import finite_bits, of_bits
+
+from torch_reduce.exact_model import exact_model, exact_sum, round_fraction, words_of, words_of_value
+from torch_reduce.model import reduced_dims, result_shape
+from torch_reduce.testing import FLOATING, assert_same_bits
+
+HERE = Path(__file__).parent
+CORE = HERE.parent / "csrc" / "core"
+SOURCES = [HERE / "emulator" / "exact.cpp", CORE / "layout.cpp", CORE / "plan.cpp", CORE / "exact" / "plan.cpp"]
+TYPES = {torch.float16: 9, torch.bfloat16: 10, torch.float32: 11, torch.float64: 12, torch.int64: 5}
+FAMILIES = {"": -1, "rows": 1, "short_rows": 2, "columns": 3}
+
+every_dtype = pytest.mark.parametrize("dtype", FLOATING, ids=str)
+compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+pytestmark = [
+    pytest.mark.skipif(compiler is None, reason="needs a C++ compiler"),
+    pytest.mark.skipif(not CORE.is_dir(), reason="needs the sources"),
+]
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory):
+    library = tmp_path_factory.mktemp("emulator") / "exact.so"
+    flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas", f"-I{HERE}/emulator"]
+    done = subprocess.run([compiler, *flags, *map(str, SOURCES), "-o", str(library)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return ctypes.CDLL(str(library)).emulate
+
+
+def run(emulator, x, dim=None, *, op="sum", dtype=None, words=False, sms=4, family="", vector=-1):
+    """The result and the number of CTAs that shared an output; None where the family or the loads are not legal."""
+    dtype = torch.int64 if words else dtype or x.dtype
+    reduced = reduced_dims(x.ndim, dim)
+    shape = result_shape(x.shape, dim) + ((words_of(x.dtype),) if words else ())
+    out = torch.full(shape, 77, dtype=dtype)
+    kept = iter(out.stride())
+    strides = [0 if d in reduced else next(kept) for d in range(x.ndim)]
+    longs = lambda values: (ctypes.c_int64 * max(1, len(values)))(*values)  # noqa: E731
+    units = ctypes.c_int64()
+    status = emulator(
+        TYPES[x.dtype],
+        TYPES[torch.float64 if words else dtype],
+        op == "mean",
+        words,
+        x.ndim,
+        longs(list(x.shape)),
+        longs(list(x.stride())),
+        (ctypes.c_ubyte * max(1, x.ndim))(*(d in reduced for d in range(x.ndim))),
+        longs(strides),
+        ctypes.c_void_p(x.data_ptr()),
+        ctypes.c_void_p(out.data_ptr()),
+        sms,
+        FAMILIES[family],
+        vector,
+        ctypes.byref(units),
+    )
+    if status == -1:
+        return None, 0
+    assert status == 0, f"status {status}"
+    return out, units.value
+
+
+def aligned(x):
+    """``x`` at a multiple of 16 bytes, with its strides."""
+    storage = torch.empty(x.untyped_storage().nbytes() // x.element_size() + 16, dtype=x.dtype)
+    skip = -storage.data_ptr() % 16 // x.element_size()
+    copy = torch.empty(0, dtype=x.dtype).set_(storage.untyped_storage(), skip, (storage.numel() - 16,), (1,))
+    copy.copy_(torch.empty(0, dtype=x.dtype).set_(x.untyped_storage())[: len(copy)])
+    return storage.as_strided(x.shape, x.stride(), skip + x.storage_offset())
+
+
+def check(emulator, x, dim=None, ops=("sum", "mean"), out_types=None, sms=(4, 200), vectors=(0, 1)):
+    """Every family, kind of loads and size of GPU that is legal."""
+    x = aligned(x)
+    legal = 0
+    for op in ops:
+        for dtype in out_types or (x.dtype, torch.float64):
+            expected = exact_model(x, dim, op=op, dtype=dtype)
+            for family in FAMILIES:
+                for vector in vectors:
+                    for count in sms:
+                        actual, _ = run(emulator, x, dim, op=op, dtype=dtype, sms=count, family=family, vector=vector)
+                        if actual is not None:
+                            legal += 1
+                            what = f"{op} to {dtype}, {family or 'free'}, vector {vector}, {count} SMs"
+                            assert_same_bits(actual, expected, what)
+    assert legal
+
+
+SHAPES = [
+    ((40_000,), None),
+    ((3, 5000), 1),
+    ((40, 1000), 1),
+    ((100, 24), 1),
+    ((1000, 40), 0),
+    ((6, 300), 0),
+    ((2500, 7), 0),
+    ((3, 200, 16), (0, 2)),
+    ((4, 60, 24), 1),
+    ((1, 1), 0),
+]
+
+
+def data_of(kind, n, dtype):
+    rng = np.random.default_rng(len(kind) + n)
+    if kind == "bits":
+        return finite_bits(n, dtype, n)
+    if kind == "special":
+        x = finite_bits(n, dtype, n)
+        x[rng.integers(0, n, 1 + n // 400)] = torch.tensor(math.inf, dtype=dtype)
+        return x
+    scale = {"normal": 0, "gradient": 3, "wide": 20}[kind]
+    values = rng.standard_normal(n) * np.exp(scale * rng.standard_normal(n))
+    most = torch.finfo(dtype).max
+    return torch.from_numpy(np.clip(values, -most, most)).to(dtype)
+
+
+@every_dtype
+@pytest.mark.parametrize("kind", ["normal", "gradient", "wide", "bits", "special"])
+@pytest.mark.parametrize("shape, dim", SHAPES, ids=str)
+def test_every_family(emulator, shape, dim, kind, dtype):
+    x = data_of(kind, math.prod(shape), dtype).view(shape)
+    check(emulator, x, dim, ("mean",) if kind == "normal" else ("sum",))
+
+
+@every_dtype
+def test_rows_are_shared(emulator, dtype):
+    """By several CTAs, of rows and of columns, through scratch."""
+    for shape, dim in (((2, 60_000), 1), ((40_000, 8), 0)):
+        x = aligned(data_of("wide", math.prod(shape), dtype).view(shape))
+        actual, units = run(emulator, x, dim)
+        assert units > 1
+        assert_same_bits(actual, exact_model(x, dim))
+
+
+@every_dtype
+@pytest.mark.parametrize("shape, dim", [((50_000,), None), ((30, 700), 1), ((3000, 20), 0), ((50, 16), 1)], ids=str)
+def test_words(emulator, shape, dim, dtype):
+    x = data_of("bits", math.prod(shape), dtype).view(shape)
+    x.view(-1)[:3] = torch.tensor([math.nan, math.inf, -math.inf], dtype=dtype)
+    x = aligned(x)
+    actual, _ = run(emulator, x, dim, words=True)
+    elements = x if dim == 1 or dim is None else x.t()
+    for words, row in zip(
+        actual.view(-1, actual.shape[-1]).tolist(), elements.reshape(-1, elements.shape[-1]), strict=True
+    ):
+        row = row.double().numpy()
+        counts = [int((row == math.inf).sum()), int((row == -math.inf).sum()), int(np.isnan(row).sum())]
+        assert words == words_of_value(exact_sum(row[np.isfinite(row)]), words_of(dtype)) + counts
+
+
+@every_dtype
+def test_largest_fractions(emulator, dtype):
+    """All bits set and one sign, at the top of every window: what overflows first; more than one flush takes."""
+    finfo = torch.finfo(dtype)
+    high = math.frexp(finfo.max)[1]
+    exponents = [math.frexp(finfo.smallest_normal)[1], 0, high - 1] + ([high - 9, high - 60] if high > 1000 else [])
+    for e in exponents:
+        for n, sms in ((4097, 4), (150_000, 1)):
+            x = aligned(torch.full((n,), -math.ldexp(2 - finfo.eps, e), dtype=dtype))
+            one = Fraction(x[0].double().item())
+            actual, _ = run(emulator, x, sms=sms, dtype=torch.float64)
+            assert_same_bits(actual, round_fraction(one * n, torch.float64), f"{e} {n}")
+        for shape in ((20_000, 8), (5000, 132)):
+            x = aligned(torch.full(shape, math.ldexp(2 - finfo.eps, e), dtype=dtype))
+            expected = round_fraction(-one * shape[0], torch.float64).expand(shape[1])
+            for sms in (1,):
+                actual, _ = run(emulator, x, 0, sms=sms, dtype=torch.float64)
+                assert_same_bits(actual, expected, f"{e} {shape}")
+
+
+@every_dtype
+@pytest.mark.parametrize("octaves", [3, 14, 20, 23, 27, 38, 46, 50, 70, 74, 98, 130])
+def test_ranges_around_the_windows(emulator, octaves, dtype):
+    """Full fractions at the top and so far below, mixed, in blocks, rising: windows kept, raised, lowered."""
+    finfo = torch.finfo(dtype)
+    if octaves > math.frexp(finfo.max)[1] - 2:
+        pytest.skip("the type has fewer octaves")
+    rng = np.random.default_rng(octaves)
+    n = 9600
+    for exponents in (
+        rng.choice([0, -octaves], n),
+        np.where(np.arange(n) % 4800 < 2400, 0, -octaves),
+        -octaves + np.arange(n) * octaves // n,
+    ):
+        x = torch.from_numpy(np.ldexp(2 - finfo.eps, exponents) * rng.choice([-1.0, 1.0, 1.0], n)).to(dtype)
+        for y, dim in ((x, None), (x.view(-1, 24), 0), (x.view(-1, 24), 1), (x.view(20, -1), 1), (x.view(20, -1), 0)):
+            check(emulator, y, dim, ("sum",), (torch.float64,), (1,) if dim is None else (4,), (1,))
+
+
+@every_dtype
+def test_ties(emulator, dtype):
+    """Of both parities, alone and decided by an element far below, in short and long rows, in columns, and of means."""
+    eps, tiny = torch.finfo(dtype).eps, of_bits(np.array([1]), dtype).item()
+    rows = []
+    for base in (1.0, 1.0 + eps, 2.0 - eps):
+        for third in (0.0, tiny, -tiny, 2.0**-9 * eps):
+            rows += [[base, eps / 2, third], [-base, -eps / 2, third]]
+    x = torch.tensor(rows, dtype=torch.float64).to(dtype)
+    wide = torch.zeros(len(rows), 3000, dtype=dtype)
+    wide[:, [0, 1500, 2999]] = x
+    for y, dim in ((x, 1), (x.t().contiguous(), 0), (wide, 1), (wide.t().contiguous(), 0)):
+        for op in ("sum", "mean"):
+            for out in FLOATING:
+                actual, _ = run(emulator, aligned(y), dim, op=op, dtype=out)
+                assert_same_bits(actual, exact_model(y, dim, op=op, dtype=out), f"{op} to {out}, {tuple(y.shape)}")
+
+
+@every_dtype
+def test_zeros_and_nothing(emulator, dtype):
+    for shape, dim in (((5, 0), 1), ((0, 5), 0), ((0,), None)):
+        x = torch.empty(shape, dtype=dtype)
+        for op in ("sum", "mean"):
+            actual, _ = run(emulator, x, dim, op=op)
+            assert_same_bits(actual, exact_model(x, dim, op=op))
+    for shape, dim in SHAPES:
+        check(emulator, torch.full(shape, -0.0, dtype=dtype), dim, sms=(4,))
+
+
+@every_dtype
+def test_tiny_elements(emulator, dtype):
+    """Subnormals alone, and with one number far above."""
+    patterns = np.random.default_rng(3).integers(1, 4, 6000)
+    x = of_bits(patterns, dtype)
+    for big in (0.0, 1.0, torch.finfo(dtype).max):
+        y = x.clone()
+        y[1234] = big
+        for z, dim in ((y, None), (y.view(-1, 24), 0), (y.view(-1, 24), 1)):
+            check(emulator, z, dim, ("sum",), sms=(4,))
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_any_layout(emulator, data):
+    x, dim, _ = data.draw(cases("sum", FLOATING))
+    x = x if x.numel() < 6000 else x[..., : max(1, 6000 * x.shape[-1] // x.numel())]
+    expected = exact_model(x, dim)
+    actual, _ = run(emulator, aligned(x) if x.numel() else x, dim)
+    assert_same_bits(actual, expected, f"{x.shape} {x.stride()} {dim}")

@@ -1,0 +1,158 @@
+"""Changes one constant of the exact method at a time and shows that a test fails for each.
+
+    python tools/mutate_exact.py [cpu] [kernels] [--only WORD]
+
+Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
+tests/test_exact.py; `kernels` mutates the format, the rounding and the CUDA kernels, and runs these on the CPU by
+tests/test_exact_emulated.py. Ends with 1 if a mutant survives.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COPY = ROOT / "build" / "mutants"
+
+FORMAT = "csrc/core/exact/format.h"
+ROUND = "csrc/core/exact/round.h"
+TUNING = "csrc/core/exact/tuning.h"
+BLOCK = "csrc/core/cpu/exact_block.h"
+SLICES = "csrc/core/cuda/exact_slices.cuh"
+DIGITS = "csrc/core/cuda/exact_digits.cuh"
+ROWS = "csrc/core/cuda/exact_rows.cuh"
+COLUMNS = "csrc/core/cuda/exact_columns.cuh"
+# The file, what to replace, by what, and what that is.
+MUTANTS = {
+    "cpu": [
+        (BLOCK, "constexpr int kExact = 53;", "constexpr int kExact = 55;", "the width of a double"),
+        (BLOCK, "kSliceBits = kExact - kBlockBits - 1", "kSliceBits = kExact - kBlockBits + 4", "the width of a slice"),
+        (BLOCK, "kFraction + 1 + kBlockBits <= kExact", "kFraction + 1 <= kExact", "the room for a block's sum"),
+        (BLOCK, "(bottom < 1 ? 1 : bottom)", "(bottom + 24)", "the smallest exponent of a block"),
+        (BLOCK, "kHighestCut = 1023 - kExact", "kHighestCut = 1023", "the largest number that is cut into slices"),
+        (BLOCK, "kLowestDouble = -1074", "kLowestDouble = -1174", "the lowest unit of a slice"),
+        (BLOCK, "low[j] = static_cast<Bits>(~Bits{0})", "low[j] = static_cast<Bits>(~Bits{0} >> 1)", "zeros' place"),
+    ],
+    "kernels": [
+        (FORMAT, "using Single = Format<10, -149>", "using Single = Format<10, -148>", "the lowest bit of fp32"),
+        (FORMAT, "using Double = Format<67, -1074>", "using Double = Format<67, -1073>", "the lowest bit of fp64"),
+        (FORMAT, "high = (magnitude >> 1) >> (63 - shift)", "high = 0", "the third digit of a number"),
+        (FORMAT, "biased == 0 ? 1 : biased", "biased", "the exponent of subnormals"),
+        (FORMAT, "+ (low >> kDigitBits)", "", "a carry of a normalisation"),
+        (ROUND, "(w >> kDigitBits) + (low >> kDigitBits)", "w >> kDigitBits", "a carry of a rounding"),
+        (ROUND, "uint64_t borrow = 1;", "uint64_t borrow = 0;", "two's complement"),
+        (ROUND, "d < highest - 4", "d < highest - 6", "the lowest digits' part in a tie"),
+        (ROUND, "inexact |= q * static_cast", "inexact &= q * static_cast", "the remainder of a quotient"),
+        (ROUND, "(inexact || (kept & 1) != 0)", "inexact", "ties to even"),
+        (ROUND, "return {24, -126,", "return {24, -125,", "the range of fp32 results"),
+        (TUNING, "kSliceBits = 50", "kSliceBits = 53", "the width of a slice"),
+        (TUNING, "kMostAdds = 1 << 12", "kMostAdds = 1 << 20", "the flush interval"),
+        (TUNING, "kShortBits = 44", "kShortBits = 50", "the window of short rows"),
+        (TUNING, "kSlack = 4", "kSlack = -4", "the window's top"),
+        (SLICES, "w.unit - kSliceBits + 52", "w.unit - kSliceBits + 55", "the second slice's unit"),
+        (SLICES, "kHighestUnit = 1022 - 52", "kHighestUnit = 1022 - 40", "the highest window"),
+        (SLICES, "kLowestUnit = F::kLowest + kSliceBits", "kLowestUnit = F::kLowest + 9", "the lowest window"),
+        (SLICES, "kMask = (1u << 27) - 1", "kMask = (1u << 26) - 1", "the pieces of a warp's sum"),
+        (SLICES, "field <= 1 ? 0 :", "field <= 9 ? 0 :", "what is a multiple of a unit"),
+        (SLICES, "kFraction = 23, kBias = 127", "kFraction = 21, kBias = 127", "fp32's last place"),
+        (SLICES, "kFraction = 7, kBias = 127", "kFraction = 5, kBias = 127", "bf16's last place"),
+        (SLICES, "kFraction = 52, kBias = 1023", "kFraction = 50, kBias = 1023", "fp64's last place"),
+        (SLICES, "min(static_cast<uint32_t>(__double2loint(x)), 1u)", "0u", "the magnitude of tiny fp64 numbers"),
+        (DIGITS, "+ (before + low < low)", "", "the carry between the halves of a word"),
+        (DIGITS, "add_to_scratch(s, accumulator, d + 1, word >> exact::kDigitBits);", "", "the carry into scratch"),
+        (DIGITS, "kDouble = int128{1} << 53", "kDouble = int128{1} << 62", "what a double holds"),
+        (ROWS, "upper = lower;", "upper = lower / 2;", "the border between windows of a tile"),
+        (COLUMNS, "if (magnitude(x) < least) {", "if (magnitude(x) < least / 2) {", "what a column's slices hold"),
+    ],
+}
+
+
+EMULATED = "tests/test_exact_emulated.py"
+FIRST = ("words", "ties", "tiny_elements", "largest_fractions", "ranges_around_the_windows", "rows_are_shared")
+# Arguments for pytest, one run after the other until one fails: the tests that see most come first.
+TESTS = {
+    "cpu": [["tests/test_exact.py", "-k", "cpu"]],
+    "kernels": [[f"{EMULATED}::test_{name}" for name in FIRST], [EMULATED]],
+}
+
+
+def copy_tree() -> None:
+    COPY.mkdir(parents=True, exist_ok=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        source, target = ROOT / name, COPY / name
+        if not source.is_file():
+            continue
+        if not target.is_file() or target.read_bytes() != source.read_bytes():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+
+
+def run(command: list[str], **options) -> subprocess.CompletedProcess:
+    return subprocess.run(command, cwd=COPY, capture_output=True, text=True, **options)
+
+
+def test(runs: list[list[str]]) -> str | None:
+    """The first test that fails on the copy, or None."""
+    return next(filter(None, map(first_failure, runs)), None)
+
+
+def first_failure(tests: list[str]) -> str | None:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    done = run(command, env=dict(os.environ, PYTHONPATH=str(COPY)))
+    failed = re.search(r"^(?:FAILED|ERROR) \S+::(.+?)(?: - |$)", done.stdout, re.MULTILINE)
+    if failed is None and done.returncode != 0 and "Fatal Python error" not in done.stderr:
+        sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
+    return failed[1] if failed else "a crash" if done.returncode != 0 else None
+
+
+def build() -> None:
+    done = run([sys.executable, "tools/native_build.py"], env=dict(os.environ, TORCH_REDUCE_CUDA="0"))
+    if done.returncode != 0:
+        sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="cpu, kernels; both if not given")
+    parser.add_argument("--only", default="", metavar="WORD", help="mutants whose description holds it")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.parts) - set(MUTANTS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are cpu and kernels")
+    survived = 0
+    for part in arguments.parts or MUTANTS:
+        tests = TESTS[part]
+        copy_tree()
+        if part == "cpu" or not (COPY / "torch_reduce" / "lib").is_dir():
+            build()
+        if failed := test(tests):
+            sys.exit(f"without a mutation {failed} fails already")
+        for name, old, new, what in MUTANTS[part]:
+            if arguments.only not in what:
+                continue
+            copy_tree()
+            text = (COPY / name).read_text()
+            if old not in text:
+                sys.exit(f"{name} does not hold {old!r}")
+            (COPY / name).write_text(text.replace(old, new))
+            if part == "cpu":
+                build()
+            failed = test(tests)
+            survived += failed is None
+            print(f"{part}: {what}: {f'caught by {failed}' if failed else 'SURVIVED'}", flush=True)
+        copy_tree()
+    print(f"{survived} survived")
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""An independent model of mode "exact", to test the kernels against: Python's integers and NumPy's, no floating sum.
+
+Written from docs/exact.md alone; it shares no code with the kernels.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .model import Dims, result_shape, rows
+
+LOWEST = {13: -149, 70: -1074}  # the exponent of the first word, by the number of words
+# Significant bits, the exponent of the smallest normal number, that of the largest finite one.
+_FORMATS = {
+    torch.float16: (11, -14, 15),
+    torch.bfloat16: (8, -126, 127),
+    torch.float32: (24, -126, 127),
+    torch.float64: (53, -1022, 1023),
+}
+
+
+def words_of(dtype: torch.dtype) -> int:
+    """The number of words of the accumulator for elements of ``dtype``."""
+    return 70 if dtype == torch.float64 else 13
+
+
+def exact_sum(values: np.ndarray) -> Fraction:
+    """The sum of finite float64 values as a rational number."""
+    mantissa, exponent = np.frexp(values)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    order = np.argsort(exponent, kind="stable")
+    starts = np.flatnonzero(np.diff(exponent[order], prepend=np.int64(-9999)))
+    total = Fraction(0)
+    if len(starts):
+        # Halves of 27 bits: sums of 2^36 of them fit an int64.
+        high = np.add.reduceat((whole >> 27)[order], starts)
+        low = np.add.reduceat((whole & (2**27 - 1))[order], starts)
+        for e, h, low_half in zip(exponent[order][starts].tolist(), high.tolist(), low.tolist(), strict=True):
+            total += ((h << 27) + low_half) * Fraction(2) ** (e - 53)
+    return total
+
+
+def round_fraction(value: Fraction, dtype: torch.dtype) -> Tensor:
+    """``value`` rounded once to ``dtype``, ties to even, as a 0-d tensor. Zero is +0."""
+    precision, lowest, highest = _FORMATS[dtype]
+    if value == 0:
+        return torch.zeros((), dtype=dtype)
+    magnitude = abs(value)
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    if Fraction(2) ** exponent > magnitude:
+        exponent -= 1
+    unit = Fraction(2) ** (max(exponent, lowest) - (precision - 1))
+    whole = round(magnitude / unit)  # Python rounds halves to even
+    rounded = whole * unit
+    result = float("inf") if rounded >= Fraction(2) ** (highest + 1) else float(rounded)
+    return torch.tensor(-result if value < 0 else result, dtype=torch.float64).to(dtype)
+
+
+def exact_model(
+    x: Tensor, dim: Dims = None, keepdim: bool = False, *, op: str = "sum", dtype: torch.dtype | None = None
+) -> Tensor:
+    """What mode "exact" must give for floating ``x``, to the bit (NaN payloads aside), as a CPU tensor."""
+    dtype = dtype or x.dtype
+    results = [_reduce_row(row.numpy(), op, dtype) for row in rows(x, dim).double()]
+    shape = result_shape(x.shape, dim, keepdim)
+    return torch.stack(results).reshape(shape) if results else torch.empty(shape, dtype=dtype)
+
+
+def _reduce_row(row: np.ndarray, op: str, dtype: torch.dtype) -> Tensor:
+    plus, minus = bool((row == np.inf).any()), bool((row == -np.inf).any())
+    if np.isnan(row).any() or (plus and minus) or (op == "mean" and len(row) == 0):
+        return torch.tensor(float("nan"), dtype=dtype)
+    if plus or minus:
+        return torch.tensor(float("inf") if plus else float("-inf"), dtype=dtype)
+    return round_fraction(exact_sum(row) / (len(row) if op == "mean" else 1), dtype)
+
+
+def value_of_words(words: list[int]) -> Fraction:
+    """What the digits of one accumulator stand for; they may be any integers."""
+    lowest = LOWEST[len(words)]
+    return sum((Fraction(2) ** (32 * d + lowest) * w for d, w in enumerate(words[:-3])), Fraction(0))
+
+
+def words_of_value(value: Fraction, words: int) -> list[int]:
+    """The normalised digits of a value that is a multiple of the format's unit, without the counts."""
+    scaled = value / Fraction(2) ** LOWEST[words]
+    assert scaled.denominator == 1
+    whole, digits = scaled.numerator, words - 3
+    return [(whole >> (32 * d)) & 0xFFFFFFFF for d in range(digits - 1)] + [whole >> (32 * (digits - 1))]
