@@ -112,6 +112,27 @@ def test_ties(dtype, device):
     assert_same_bits(run(wide, 1, device=device).cpu(), y)
 
 
+def far_ties(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """Half-way cases that one more element decides, from every distance: rows of three, and their sums."""
+    finfo = torch.finfo(dtype)
+    top, low = math.frexp(finfo.max)[1] - 2, round(math.log2(finfo.smallest_normal * finfo.eps))
+    big = 2.0**top
+    small = [2.0**e for e in range(low, top - 60 if top > 60 else top - 15)]
+    rows = [[big, big * finfo.eps / 2, sign * s] for s in small for sign in (1, -1)]
+    sums = [big * (1 + finfo.eps) if row[2] > 0 else big for row in rows]
+    return tuple(torch.tensor(t, dtype=torch.float64).to(dtype) for t in (rows, sums))
+
+
+@every_dtype
+def test_ties_are_decided_from_every_distance(dtype, device):
+    x, expected = far_ties(dtype)
+    assert_same_bits(run(x, 1, device=device).cpu(), expected)
+    assert_same_bits(run(-x.t().contiguous(), 0, device=device).cpu(), -expected)
+    # A mean of eight: the division drops three more bits, which may hold the one that decides.
+    eight = torch.cat([x, torch.zeros(len(x), 5, dtype=dtype)], 1)
+    assert_same_bits(run(eight, 1, op="mean", device=device).cpu(), expected / 8)
+
+
 @every_dtype
 @pytest.mark.parametrize("out", FLOATING, ids=str)
 def test_ties_of_the_output_type(dtype, out, device):

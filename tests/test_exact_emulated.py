@@ -17,7 +17,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import cases
-from test_exact import finite_bits, of_bits
+from test_exact import far_ties, finite_bits, of_bits
 
 from torch_reduce.exact_model import exact_model, exact_sum, round_fraction, words_of, words_of_value
 from torch_reduce.model import reduced_dims, result_shape
@@ -205,6 +205,28 @@ def test_ranges_around_the_windows(emulator, octaves, dtype):
         x = torch.from_numpy(np.ldexp(2 - finfo.eps, exponents) * rng.choice([-1.0, 1.0, 1.0], n)).to(dtype)
         for y, dim in ((x, None), (x.view(-1, 24), 0), (x.view(-1, 24), 1), (x.view(20, -1), 1), (x.view(20, -1), 0)):
             check(emulator, y, dim, ("sum",), (torch.float64,), (1,) if dim is None else (4,), (1,))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_slices_are_closed_in_time(emulator, dtype):
+    """A warp's row of more elements than slices take, at the very top of a window that its first tile set."""
+    row = torch.full((300_000,), 15 * (2 - torch.finfo(dtype).eps), dtype=dtype)
+    row[:1024] = 2 - torch.finfo(dtype).eps
+    expected = round_fraction(exact_sum(row.double().numpy()), torch.float64)
+    actual, units = run(emulator, aligned(row).expand(16, -1), 1, sms=1, dtype=torch.float64, family="rows")
+    assert units == 1
+    assert_same_bits(actual, expected.expand(16))
+
+
+@every_dtype
+def test_ties_are_decided_from_every_distance(emulator, dtype):
+    x, expected = far_ties(dtype)
+    for y, dim, sign in ((x, 1, 1), (-x.t().contiguous(), 0, -1)):
+        actual, _ = run(emulator, aligned(y), dim)
+        assert_same_bits(actual, sign * expected)
+    eight = torch.cat([x, torch.zeros(len(x), 5, dtype=dtype)], 1)
+    actual, _ = run(emulator, aligned(eight), 1, op="mean")
+    assert_same_bits(actual, expected / 8)
 
 
 @every_dtype

@@ -72,7 +72,16 @@ MUTANTS = {
 
 
 EMULATED = "tests/test_exact_emulated.py"
-FIRST = ("words", "ties", "tiny_elements", "largest_fractions", "ranges_around_the_windows", "rows_are_shared")
+FIRST = (
+    "ties_are_decided_from_every_distance",
+    "slices_are_closed_in_time",
+    "words",
+    "ties",
+    "tiny_elements",
+    "largest_fractions",
+    "ranges_around_the_windows",
+    "rows_are_shared",
+)
 # Arguments for pytest, one run after the other until one fails: the tests that see most come first.
 TESTS = {
     "cpu": [["tests/test_exact.py", "-k", "cpu"]],

@@ -50,7 +50,7 @@ def sum(
     float16, bfloat16 and float32 accumulate in float32, float64 in float64, integers and bool in int64 with
     wrap-around; the result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0. In mode
     ``"exact"`` floating elements add without error, whatever their order and range, and the real-number sum is rounded
-    once (docs/exact.md).
+    once (docs/exact.md); CUDA refuses it so far.
 
     Args:
         x: tensor of any shape and strides.

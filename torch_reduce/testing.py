@@ -5,6 +5,7 @@ context managers that force a plan, a CPU instruction set or a number of threads
 
 import contextlib
 import math
+import os
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -26,6 +27,7 @@ __all__ = [
     "constrained_plan",
     "cpu_capability",
     "error_bound",
+    "exact_on_cuda",
     "fill",
     "legal_plans",
     "model",
@@ -218,3 +220,8 @@ def num_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def exact_on_cuda() -> bool:
+    """Whether mode exact may be tried on CUDA in this process: TORCH_REDUCE_EXACT_CUDA is set."""
+    return "TORCH_REDUCE_EXACT_CUDA" in os.environ
