@@ -25,7 +25,7 @@ from torch_reduce.testing import FLOATING, assert_same_bits
 
 HERE = Path(__file__).parent
 CORE = HERE.parent / "csrc" / "core"
-SOURCES = [HERE / "emulator" / "exact.cpp", CORE / "layout.cpp", CORE / "plan.cpp", CORE / "exact" / "plan.cpp"]
+SOURCES = [HERE / "emulator" / "exact.cpp", *sorted(CORE.glob("*.cpp")), CORE / "exact" / "plan.cpp"]
 TYPES = {torch.float16: 9, torch.bfloat16: 10, torch.float32: 11, torch.float64: 12, torch.int64: 5}
 FAMILIES = {"": -1, "rows": 1, "short_rows": 2, "columns": 3}
 
