@@ -78,7 +78,7 @@ def cpu_ratios(rows: list[dict]) -> str:
     """How many times torch's speed, as geometric means over each suite's cases."""
     groups: dict[tuple, list[float]] = {}
     for r in rows:
-        if r["suite"] != "host":
+        if r["suite"] != "host" and "deterministic" in r["contenders"]:
             name = f"{r['suite']}, {r['dtype']}", r["threads"]
             groups.setdefault(name, []).append(r["contenders"]["deterministic"]["speedup"]["median"])
     threads = sorted({t for _, t in groups})
