@@ -223,5 +223,5 @@ def num_threads(count: int) -> Iterator[None]:
 
 
 def exact_on_cuda() -> bool:
-    """Whether mode exact may be tried on CUDA in this process: TORCH_REDUCE_EXACT_CUDA is set."""
-    return "TORCH_REDUCE_EXACT_CUDA" in os.environ
+    """Whether mode exact may be tried on CUDA in this process: TORCH_REDUCE_EXACT_CUDA is 1."""
+    return os.environ.get("TORCH_REDUCE_EXACT_CUDA") == "1"

@@ -13,7 +13,7 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
   const int64_t v = plan.vector ? s.v : 1;
   const int64_t columns = l.kept[l.kept_dims - 1].size, outer = l.outputs / columns;
   const int64_t vectors = ceil_div(columns, v);
-  plan.log_across = log2_of(across);
+  plan.log_across = log2_above(across);
 
   // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
   const bool one_step = plan.vector && !plan.segmented && l.n <= kLeaves;
@@ -24,8 +24,8 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
   const int64_t warps_along = std::min<int64_t>(kColumnsWarps, power_of_two_above(warps));
   const int64_t warps_across =
       std::min<int64_t>(kColumnsWarps / warps_along, power_of_two_above(ceil_div(vectors, across)));
-  plan.log_warps_along = log2_of(warps_along);
-  plan.log_warps_across = log2_of(warps_across);
+  plan.log_warps_along = log2_above(warps_along);
+  plan.log_warps_across = log2_above(warps_across);
   plan.block = static_cast<int>(warps_along * warps_across) * kWarp;
   plan.tiles = ceil_div(vectors, across * warps_across) * outer;
 
@@ -33,7 +33,7 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
   int64_t batches = power_of_two_above(steps);
   while (batches > 1 && plan.tiles * ceil_div(steps, batches) < wanted) batches /= 2;
   batches = steps_per_unit(p, steps, batches, c, plan.tiles);
-  plan.log_batches = log2_of(batches);
+  plan.log_batches = log2_above(batches);
   plan.units = ceil_div(steps, batches);
   plan.grid = plan.tiles * plan.units;
   const int64_t row_bytes = warps_across * across * v * static_cast<int64_t>(size_of(p.compute));

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "integers.h"
 #include "order.h"
 #include "plan.h"
 #include "tuning.h"
@@ -13,20 +14,6 @@ namespace torch_reduce::planning {
 
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
 constexpr int kWarp = 32;
-
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-inline int64_t power_of_two_above(int64_t x) {
-  int64_t p = 1;
-  while (p < x) p *= 2;
-  return p;
-}
-
-inline int log2_of(int64_t power_of_two) {
-  int l = 0;
-  while ((int64_t{1} << l) < power_of_two) ++l;
-  return l;
-}
 
 // What the families can do with a problem.
 struct Shape {

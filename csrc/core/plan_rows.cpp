@@ -14,7 +14,7 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
   plan.block = kRowsWarps * kWarp;
 
   if ((padded <= cta_slots || (l.outputs == 1 && padded <= 2 * kRowsWarps)) && c.split <= 1) {
-    plan.log_slots = log2_of(padded);
+    plan.log_slots = log2_above(padded);
     int64_t slots = std::max(cta_slots, padded);  // two rounds are still faster than a second pass
     // Few rows: smaller CTAs, so that every SM gets one.
     while (slots > padded && ceil_div(l.outputs * padded, slots) < 2 * gpu.sms) slots /= 2;
@@ -29,7 +29,7 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     int64_t slots = cta_slots;
     while (slots < most_slots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
-    plan.log_slots = log2_of(per_unit);
+    plan.log_slots = log2_above(per_unit);
     plan.units = ceil_div(chunks, per_unit);
   }
   plan.tiles = ceil_div(l.outputs, plan.rows_per_cta);
@@ -45,7 +45,7 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
 
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s) {
   const int64_t v = plan.vector ? s.v : 1;
-  plan.log_lanes = log2_of(power_of_two_above(ceil_div(p.layout.n, v)));
+  plan.log_lanes = log2_above(ceil_div(p.layout.n, v));
   plan.segmented = plan.vector && p.layout.kept_dims > 1;
   plan.block = kShortRowsWarps * kWarp;
   plan.rows_per_cta = kShortRowsWarps * kShortRowsUnroll * (kWarp >> plan.log_lanes);

@@ -33,7 +33,8 @@ namespace {
 // Where there is no GPU the exact kernels pass their tests in the emulator, which sees no races and has not the
 // hardware's own instructions. They are offered once they have passed on one.
 void check_exact_is_offered() {
-  static const bool tried = std::getenv("TORCH_REDUCE_EXACT_CUDA") != nullptr;
+  static const char* const given = std::getenv("TORCH_REDUCE_EXACT_CUDA");
+  const bool tried = given != nullptr && c10::string_view(given) == "1";
   TORCH_CHECK_NOT_IMPLEMENTED(tried,
                               "reduce: mode \"exact\" and its accumulators are not available on CUDA yet; use them on "
                               "the CPU (TORCH_REDUCE_EXACT_CUDA=1 tries the kernels, which are not tested on a GPU)");

@@ -9,11 +9,14 @@ Gpu describe_gpu(int) { return {}; }
 
 namespace {
 
+[[noreturn]] void refuse(const std::string& what) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, what, ": this torch_reduce was built without CUDA; build it where nvcc and a torch with CUDA are found");
+}
+
 struct Missing {
   static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor&) {
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        false, "reduce::", name(r.op),
-        ": this torch_reduce was built without CUDA; build it where nvcc and a torch with CUDA are found");
+    refuse(std::string("reduce::") + name(r.op));
   }
   static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
     make(keys, r, self);
@@ -22,14 +25,10 @@ struct Missing {
 };
 
 struct MissingExact {
-  [[noreturn]] static void refuse() {
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        false, "reduce: this torch_reduce was built without CUDA; build it where nvcc and a torch with CUDA are found");
-  }
-  static at::Tensor empty(at::IntArrayRef, at::ScalarType, const at::Tensor&) { refuse(); }
-  static void accumulate(const Problem&, const at::Tensor&, const at::Tensor&) { refuse(); }
-  static void round(const Accumulators&, int64_t, DType, const at::Tensor&) { refuse(); }
-  static void normalize(const Accumulators&, const at::Tensor&) { refuse(); }
+  static at::Tensor empty(at::IntArrayRef, at::ScalarType, const at::Tensor&) { refuse("reduce"); }
+  static void accumulate(const Problem&, const at::Tensor&, const at::Tensor&) { refuse("reduce"); }
+  static void round(const Accumulators&, int64_t, DType, const at::Tensor&) { refuse("reduce"); }
+  static void normalize(const Accumulators&, const at::Tensor&) { refuse("reduce"); }
 };
 
 }  // namespace

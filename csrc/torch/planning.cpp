@@ -88,63 +88,46 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("output", name(p.out))
       .add("outputs", p.layout.outputs)
       .add("n", p.layout.n);
+  auto describe = [&](const char* family, bool vector, int64_t grid, int block, int64_t split, int64_t shared_bytes,
+                      int64_t scratch_bytes, int64_t expected_bytes, const char* finish, int launches) {
+    return json.add("family", family)
+        .add("vector", vector)
+        .add("grid", grid)
+        .add("block", block)
+        .add("split", split)
+        .add("shared_bytes", shared_bytes)
+        .add("scratch_bytes", scratch_bytes)
+        .add("expected_bytes", expected_bytes)
+        .add("finish", finish)
+        .add("launches", launches)
+        .str();
+  };
+  auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes) {
+    return describe(family, true, tasks, 1, split, 0, scratch_bytes, expected_bytes, split > 1 ? "partials" : "direct",
+                    0);
+  };
   if (!on_cuda && is_accumulated(p)) {
     const cpu::ExactPlan plan = cpu::make_exact_plan(p, at::get_num_threads());
-    return json.add("family", plan.groups == 0 ? "empty"
-                              : plan.group > 1 ? "columns"
-                                               : "rows")
-        .add("vector", true)
-        .add("grid", plan.groups * plan.split)
-        .add("block", 1)
-        .add("split", plan.split)
-        .add("shared_bytes", 0)
-        .add("scratch_bytes", plan.scratch_bytes)
-        .add("expected_bytes", p.layout.outputs * p.layout.n * static_cast<int64_t>(size_of(p.in)) +
-                                   p.layout.outputs * static_cast<int64_t>(size_of(p.out)) + 2 * plan.scratch_bytes)
-        .add("finish", plan.split > 1 ? "partials" : "direct")
-        .add("launches", 0)
-        .str();
+    const int64_t in_and_out =
+        p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
+    return on_cpu(plan.groups == 0 ? "empty"
+                  : plan.group > 1 ? "columns"
+                                   : "rows",
+                  plan.groups * plan.split, plan.split, plan.scratch_bytes, in_and_out + 2 * plan.scratch_bytes);
   }
   if (!on_cuda) {
     const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
-    json.add("family", name(plan.family))
-        .add("vector", true)
-        .add("grid", plan.tasks)
-        .add("block", 1)
-        .add("split", plan.split)
-        .add("shared_bytes", 0)
-        .add("scratch_bytes", plan.scratch_bytes)
-        .add("expected_bytes", plan.expected_bytes)
-        .add("finish", plan.split > 1 ? "partials" : "direct")
-        .add("launches", 0);
-    return json.str();
+    return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes);
   }
+  const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu;
   if (is_accumulated(p)) {
-    const auto plan = exact_plan_for(p, false, self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu);
-    return json.add("family", name(plan.family))
-        .add("vector", plan.vector)
-        .add("grid", plan.grid)
-        .add("block", plan.block)
-        .add("split", plan.units)
-        .add("shared_bytes", plan.shared_bytes)
-        .add("scratch_bytes", plan.scratch_bytes)
-        .add("expected_bytes", plan.expected_bytes)
-        .add("finish", plan.units > 1 ? "atomic" : "direct")
-        .add("launches", plan.launches)
-        .str();
+    const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
+    return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,
+                    plan.scratch_bytes, plan.expected_bytes, plan.units > 1 ? "atomic" : "direct", plan.launches);
   }
-  const Plan plan = plan_for(p, self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu);
-  return json.add("family", name(plan.family))
-      .add("vector", plan.vector)
-      .add("grid", plan.grid)
-      .add("block", plan.block)
-      .add("split", plan.units)
-      .add("shared_bytes", plan.shared_bytes)
-      .add("scratch_bytes", plan.scratch_bytes)
-      .add("expected_bytes", plan.expected_bytes)
-      .add("finish", name(plan.finish))
-      .add("launches", plan.launches)
-      .str();
+  const Plan plan = plan_for(p, gpu);
+  return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,
+                  plan.scratch_bytes, plan.expected_bytes, name(plan.finish), plan.launches);
 }
 
 std::string cpu_capability(c10::string_view name) {

@@ -4,20 +4,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "../integers.h"
 #include "../order.h"
 #include "chunk_columns.h"
 #include "tuning.h"
 
 namespace torch_reduce::cpu {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t power_of_two_above(int64_t x) {
-  int64_t p = 1;
-  while (p < x) p *= 2;
-  return p;
-}
 
 [[noreturn]] void refuse(const std::string& what) {
   throw std::invalid_argument("reduce: the constraint on the plan is not legal for this tensor: " + what);

@@ -1,4 +1,4 @@
-// From a plan to kernel arguments and a launch: chooses the instantiation, decides nothing.
+// From a plan to kernel arguments and a launch: chooses the instantiation, and the threads of the finish.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "../integers.h"
 #include "../tuning.h"
 #include "tuning.h"
 
@@ -12,14 +13,6 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int log2_above(int64_t x) {
-  int l = 0;
-  while ((int64_t{1} << l) < x) ++l;
-  return l;
-}
 
 void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const Layout& l = p.layout;

@@ -1,0 +1,19 @@
+// Whole numbers, as plans count them.
+#pragma once
+
+#include <cstdint>
+
+namespace torch_reduce {
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The logarithm of the smallest power of two that is at least x.
+inline int log2_above(int64_t x) {
+  int l = 0;
+  while ((int64_t{1} << l) < x) ++l;
+  return l;
+}
+
+inline int64_t power_of_two_above(int64_t x) { return int64_t{1} << log2_above(x); }
+
+}  // namespace torch_reduce
