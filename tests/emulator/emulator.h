@@ -138,6 +138,17 @@ template <class T>
 T __shfl_xor_sync(unsigned mask, T v, int lane_mask) {
   return __shfl_sync(mask, v, static_cast<int>(threadIdx.x % 32) ^ lane_mask);
 }
+template <class T>
+T __shfl_up_sync(unsigned mask, T v, int distance) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  return __shfl_sync(mask, v, lane < distance ? lane : lane - distance);
+}
+inline unsigned __ballot_sync(unsigned, bool v) {
+  const uint64_t* const all = emulator::gather(v);
+  unsigned mask = 0;
+  for (int lane = 0; lane < 32; ++lane) mask |= static_cast<unsigned>(all[lane] & 1) << lane;
+  return mask;
+}
 template <class T, class F>
 T reduce_across_warp(T v, F f) {
   const uint64_t* const all = emulator::gather(v);
@@ -236,7 +247,7 @@ struct Launch {
   int block;
   int64_t shared_bytes;
   cudaStream_t stream;
-  bool after_previous_starts_to_end;
+  bool dependent;
 };
 
 constexpr size_t kSharedBytes = 227 << 10;

@@ -1,5 +1,5 @@
-// Tensors of superaccumulators: rounding and carrying, a thread each.
-#include "exact_digits.cuh"
+// Tensors of superaccumulators: rounding and carrying, a warp each.
+#include "exact_finish.cuh"
 #include "exact_launch.h"
 
 namespace torch_reduce::cuda {
@@ -9,16 +9,15 @@ constexpr int kThreads = 128;
 
 template <class F>
 __global__ void __launch_bounds__(kThreads) finish_all(const int64_t* accumulators, int64_t count, ExactSink sink) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i >= count) return;
-  const int64_t* word = accumulators + i * F::kWords;
-  finish_words<F>(sink, sink.words ? i * F::kWords : i, [&](int d) { return word[d]; });
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * (kThreads / kWarp) + warp_of_cta();
+  if (i < count) finish_by_warp<F>(sink, sink.words ? i * F::kWords : i, accumulators + i * F::kWords);
 }
 
 cudaError_t start_finish(const int64_t* accumulators, int64_t count, int words, const ExactSink& sink,
                          cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
-  const auto grid = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  constexpr int kAtOnce = kThreads / kWarp;
+  const auto grid = static_cast<unsigned>((count + kAtOnce - 1) / kAtOnce);
   const auto kernel = words == exact::Double::kWords ? finish_all<exact::Double> : finish_all<exact::Single>;
   kernel<<<grid, kThreads, 0, stream>>>(accumulators, count, sink);
   return cudaGetLastError();

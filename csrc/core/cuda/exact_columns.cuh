@@ -196,12 +196,12 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
     const int64_t c = column_of(s);
     if (c >= a.columns) continue;
     const int64_t first = sums.word[s], second = sums.word[width + s];
-    int64_t* const accumulator = a.sink.accumulator(batch * a.columns + c);
+    const int64_t output = batch * a.columns + c;
     if (!spilled && a.sink.units == 1) {
       finish_slices(a.sink, place_of(c), first, second, common);
     } else if (!spilled) {
       split_wide<F>(join(first, second), common - kSliceBits,
-                    [&](int d, int64_t piece) { add_to_scratch(a.sink, accumulator, d, piece); });
+                    [&](int d, int64_t piece) { add_to_scratch(a.sink, output, d, piece); });
     } else {
       const Digits digits{words + s, width};
       if (first != 0 || second != 0) spill<F>(digits, join(first, second), common - kSliceBits);
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
         finish_words<F>(a.sink, place_of(c), [&](int d) { return digits.word[d * width]; });
       } else {
         for (int d = 0; d < F::kWords; ++d) {
-          add_word_to_scratch<F>(a.sink, accumulator, d, digits.word[d * width]);
+          add_word_to_scratch<F>(a.sink, output, d, digits.word[d * width]);
         }
       }
     }
@@ -218,8 +218,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   for (int s = threadIdx.x; s < width; s += blockDim.x) {
     const int64_t c = column_of(s), output = batch * a.columns + c;
     if (c >= a.columns) continue;
-    finish_words<F>(a.sink, place_of(c),
-                    [&](int d) { return __ldcg(a.sink.accumulators + output + d * a.sink.word_stride); });
+    finish_words<F>(a.sink, place_of(c), [&](int d) { return __ldcg(a.sink.word(output, d)); });
   }
 }
 

@@ -30,6 +30,31 @@ __device__ __noinline__ void spill(Digits digits, double x) {
   exact::split<F>(x, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
 }
 
+// Adds v * 2^exponent, the same in every lane, to the words of the warp's own superaccumulator: five lanes have 32 bits
+// of it each, and the last one the sign. Nothing in it waits for memory but shared memory, once.
+template <class F>
+__device__ __forceinline__ void add_by_warp(int64_t* words, int128 v, int exponent) {
+  const int lane = threadIdx.x % kWarp;
+  const int place = exponent - F::kLowest, shift = place % exact::kDigitBits, first = place / exact::kDigitBits;
+  const auto limb = [&](int i) {
+    const auto half = static_cast<uint64_t>(i < 2 ? v : v >> 64);
+    const auto l = static_cast<uint32_t>(i & 1 ? half >> 32 : half);
+    return i < 0 ? 0 : i < 4 ? l : static_cast<uint32_t>(v >> 127);
+  };
+  const auto piece = [&](int i) {
+    const uint64_t two = uint64_t{limb(i)} << 32 | limb(i - 1);
+    return static_cast<uint32_t>(two << shift >> 32);
+  };
+  const int last = min(4, F::kDigits - 1 - first);
+  __syncwarp();
+  if (lane <= last) {
+    const uint64_t sign_and_more = lane < 4 ? piece(lane + 1) : static_cast<uint32_t>(v >> 127);
+    const uint64_t above = lane == last ? sign_and_more : 0;
+    words[first + lane] += static_cast<int64_t>(above << 32 | piece(lane));
+  }
+  __syncwarp();
+}
+
 // Calls add(digit, piece) for the pieces of v * 2^exponent that are not zero.
 template <class F, class Add>
 __device__ __forceinline__ void split_wide(int128 v, int exponent, Add add) {
@@ -51,22 +76,19 @@ __device__ __noinline__ void spill(Digits digits, int128 v, int exponent) {
   split_wide<F>(v, exponent, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
 }
 
-// Where results go. Outputs that several CTAs share add up in scratch, zero at launch, some copies of each so that CTAs
-// seldom meet at one address; the last CTA to come finishes.
+// Where results go, and what CTAs that share an output leave. Rows: a superaccumulator each, [output][unit][word], for
+// the kernel that finishes. Columns add up in scratch, zero at launch, [word][output], and the last CTA to come finishes.
 struct ExactSink {
   void* out;
   DType type;
   bool words;       // the normalised words themselves are the result
   int64_t divisor;  // 1, or n for a mean
   uint32_t units;   // CTAs per output
-  int copies;       // a power of two
-  int64_t* accumulators;
-  int64_t word_stride, output_stride, copy_stride;
+  int64_t* scratch;
+  int64_t outputs;
   uint32_t* tickets;
 
-  __device__ __forceinline__ int64_t* accumulator(int64_t output) const {
-    return accumulators + output * output_stride + (blockIdx.x & (copies - 1)) * copy_stride;
-  }
+  __device__ __forceinline__ int64_t* word(int64_t output, int d) const { return scratch + d * outputs + output; }
 };
 
 // Writes what the words, word(0) and on, come to. All are read before any is looked at.
@@ -107,26 +129,17 @@ __device__ __forceinline__ void finish_slices(const ExactSink& s, int64_t place,
 }
 
 // An integer addition to a word in scratch.
-__device__ __forceinline__ void add_to_scratch(const ExactSink& s, int64_t* accumulator, int d, int64_t piece) {
+__device__ __forceinline__ void add_to_scratch(const ExactSink& s, int64_t output, int d, int64_t piece) {
   if (piece == 0) return;
-  atomicAdd(reinterpret_cast<unsigned long long*>(accumulator + d * s.word_stride),
-            static_cast<unsigned long long>(piece));
+  atomicAdd(reinterpret_cast<unsigned long long*>(s.word(output, d)), static_cast<unsigned long long>(piece));
 }
 
-// Adds word d of a CTA's part of an output to its accumulator in scratch, in pieces that leave room for many.
+// Adds word d of a CTA's part of an output to scratch, in pieces that leave room for many.
 template <class F>
-__device__ __forceinline__ void add_word_to_scratch(const ExactSink& s, int64_t* accumulator, int d, int64_t word) {
-  if (d >= F::kDigits - 1) return add_to_scratch(s, accumulator, d, word);
-  add_to_scratch(s, accumulator, d, word & exact::kDigitMask);
-  add_to_scratch(s, accumulator, d + 1, word >> exact::kDigitBits);
-}
-
-__device__ __forceinline__ int64_t read_scratch(const ExactSink& s, int64_t output, int d) {
-  const int64_t* word = s.accumulators + output * s.output_stride + d * s.word_stride;
-  int64_t sum = 0;
-#pragma unroll
-  for (int c = 0; c < exact::kMostCopies; ++c) sum += c < s.copies ? __ldcg(word + c * s.copy_stride) : 0;
-  return sum;
+__device__ __forceinline__ void add_word_to_scratch(const ExactSink& s, int64_t output, int d, int64_t word) {
+  if (d >= F::kDigits - 1) return add_to_scratch(s, output, d, word);
+  add_to_scratch(s, output, d, word & exact::kDigitMask);
+  add_to_scratch(s, output, d + 1, word >> exact::kDigitBits);
 }
 
 // Whether the calling CTA is the last of a tile's units; all threads of the CTA call it, and get the same answer.

@@ -25,35 +25,38 @@ static __global__ void __launch_bounds__(kExactThreads) exact_zero(const __grid_
 }
 
 inline ExactSink make_exact_sink(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b) {
-  const int count = exact::words_of(p.in);
   ExactSink s{};
   s.out = b.out;
   s.type = p.out;
   s.words = words;
   s.divisor = p.op == Op::Mean ? p.layout.n : 1;
   s.units = static_cast<uint32_t>(plan.units);
-  s.copies = plan.copies;
-  if (plan.units > 1) {
-    s.accumulators = static_cast<int64_t*>(b.scratch);
-    s.tickets = reinterpret_cast<uint32_t*>(s.accumulators + p.layout.outputs * plan.copies * count);
-    // Neighbouring threads add to neighbouring words: of one output, or of neighbouring outputs.
-    const bool rows = plan.family == Family::Rows;
-    s.word_stride = rows ? 1 : p.layout.outputs;
-    s.output_stride = rows ? int64_t{plan.copies} * count : 1;
-    s.copy_stride = count;
-  }
+  s.scratch = static_cast<int64_t*>(b.scratch);
+  s.outputs = p.layout.outputs;
+  s.tickets = reinterpret_cast<uint32_t*>(s.scratch + p.layout.outputs * exact::words_of(p.in));
   return s;
 }
 
 template <class In, Access A>
 cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const void* in, const ExactSink& sink,
-                             const Launch& l) {
-  ExactRowsArgs<A> a{in,         sink,          layout.n, layout.outputs,          FastDivisor(plan.units),
-                     plan.tiles, plan.log_team, {},       ExactKept<A>(layout, 0), ReducedIndex<A>(layout)};
+                             const Launch& l, bool dependent) {
+  ExactRowsArgs<A> a{in,
+                     sink,
+                     layout.n,
+                     layout.outputs,
+                     FastDivisor(plan.units),
+                     plan.log_team,
+                     {},
+                     ExactKept<A>(layout, 0),
+                     ReducedIndex<A>(layout)};
   if constexpr (A == Access::Segmented) {
     a.segments = segments(layout, vector_width<In>);
   }
-  return start(exact_rows<In, A>, a, l);
+  const cudaError_t status = start(exact_rows<In, A>, a, l);
+  if (status != cudaSuccess || plan.units == 1) return status;
+  using F = exact::FormatOf<In>;
+  const ExactFinishArgs<F> finish{sink.scratch, sink, sink.units, KeptIndex<Access::Strided>(layout, 0)};
+  return start(exact_finish<F>, finish, Launch{layout.outputs, kExactFinishThreads, 0, l.stream, dependent});
 }
 
 template <class In, Access A>
@@ -101,19 +104,20 @@ template <class In>
 cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b,
                                cudaStream_t stream, bool dependent) {
   const ExactSink sink = make_exact_sink(plan, p, words, b);
-  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, plan.units > 1 && dependent};
-  if (plan.units > 1) {
+  Launch l{plan.grid, plan.block, plan.shared_bytes, stream, false};
+  if (plan.tickets > 0) {
     const ZeroArgs zero{static_cast<uint4*>(b.scratch), plan.scratch_bytes / 16};
     const int64_t grid = (zero.count + kExactThreads - 1) / kExactThreads;
     const cudaError_t status = start(exact_zero, zero, Launch{grid, kExactThreads, 0, stream, false});
     if (status != cudaSuccess) return status;
+    l.dependent = dependent;
   }
   const Layout& layout = p.layout;
   switch (plan.family) {
     case Family::Rows:
-      if (plan.segmented) return start_exact_rows<In, Access::Segmented>(plan, layout, b.in, sink, l);
-      if (plan.vector) return start_exact_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
-      return start_exact_rows<In, Access::Strided>(plan, layout, b.in, sink, l);
+      if (plan.segmented) return start_exact_rows<In, Access::Segmented>(plan, layout, b.in, sink, l, dependent);
+      if (plan.vector) return start_exact_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l, dependent);
+      return start_exact_rows<In, Access::Strided>(plan, layout, b.in, sink, l, dependent);
     case Family::ShortRows:
       if (plan.vector) return start_exact_short_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
       return start_exact_short_rows<In, Access::Strided>(plan, layout, b.in, sink, l);

@@ -1,9 +1,10 @@
-// Exact sums of rows. A team of 1, 2, 4 or 8 warps reduces a row, or a unit of one that several CTAs share. A warp
-// walks in tiles of its lanes' loads, of which it has the next one under way; it has one window for its lanes' slices,
-// and sums these across the warp at the end. What does not go there goes to digits in shared memory, a few copies a
-// warp.
+// Exact sums of rows. A team of warps, some of a CTA or all of it, reduces a row, or a unit of one that several CTAs
+// share. A warp takes tiles of its lanes' loads, the next one of those left to its team, and has the one after it under
+// way; it has one window for its lanes' slices, and sums these across the warp at the end. Slices that it closes before
+// go to a superaccumulator of its own in shared memory.
 #pragma once
 
+#include "exact_finish.cuh"
 #include "exact_tile.cuh"
 
 namespace torch_reduce::cuda {
@@ -13,9 +14,8 @@ struct ExactRowsArgs {
   const void* data;
   ExactSink sink;
   int64_t n, outputs;
-  FastDivisor units;  // CTAs per output
-  int64_t tiles;      // warp tiles of a unit
-  int log_team;
+  FastDivisor units;  // CTAs per output, which take its tiles in turn
+  int log_team;       // 2^log_team warps have a row, or all of the CTA
   Segments segments;  // Segmented: of vectors
   ExactKept<A> kept;
   ReducedIndex<A> reduced;
@@ -57,132 +57,136 @@ __device__ __forceinline__ Tile<In, A, Loads> load_row_tile(const ExactRowsArgs<
   return t;
 }
 
-// What follows is seldom run, and not inlined: a call's arguments go through memory, but only then, while the loop over
-// the tiles keeps its registers.
-
-// Adds the warp's open slices to digits.
+// Of a warp's superaccumulator.
 template <class In>
-__device__ __noinline__ void close_row(const OpenSlices<In, 1>& slices, Digits digits) {
-  const int128 first = sum_across_warp(slices.column[0].first), second = sum_across_warp(slices.column[0].second);
-  if (threadIdx.x % kWarp == 0) {
-    spill<exact::FormatOf<In>>(digits, (first << kSliceBits) + second, slices.window.unit - kSliceBits);
-  }
+constexpr int kCopies = exact::copies_per_warp(dtype_of<In>::value);
+
+// What follows is seldom run, and fetching instructions takes a microsecond while all of memory is being read; so it is
+// short. It is not inlined: a call's arguments go through memory, but only then, while the loop over the tiles keeps its
+// registers.
+
+// Adds the warp's open slices to its words.
+template <class In>
+__device__ __noinline__ void close_slices(int64_t first, int64_t second, int unit, int64_t* words) {
+  const int128 v = (sum_across_warp(first) << kSliceBits) + sum_across_warp(second);
+  add_by_warp<exact::FormatOf<In>>(words, v, unit - kSliceBits);
 }
 
 // Elements in any range: window after window, each for the magnitudes that the one before was too high for.
 template <class In, class Tile>
-__device__ __noinline__ void add_wide_tile(const Tile& tile, Digits digits) {
+__device__ __noinline__ void add_wide_tile(const Tile& tile, Range<In> range, int64_t* words) {
   using F = exact::FormatOf<In>;
+  const int lane = threadIdx.x % kWarp;
   uint32_t upper = kInfMagnitude<In>;
-#pragma unroll 1
-  do {
-    Range<In> range;
-    for_each(tile.again(), [&](In x, int) { range.most = max(range.most, magnitude(x) < upper ? magnitude(x) : 0); });
-    range = range_across_warp(range);
-    if (range.most == 0) return;
-    OpenSlices<In, 1> slices;
-    slices.set(above<In>(range.most));
-    const uint32_t lower = least_magnitude<In>(slices.window.unit - kSliceBits);
+  if (range.most >= upper) {
+    uint32_t plus = 0, minus = 0, nan = 0;  // not finite
+    range.most = 0;
     for_each(tile.again(), [&](In x, int) {
       const uint32_t m = magnitude(x);
-      slices.column[0].add_to_both(slices.window, m >= lower && m < upper ? widen<double>(x) : 0.0);
+      const double d = m < upper ? 0 : widen<double>(x);
+      if (m < upper) range.most = max(range.most, m);
+      plus += d > 0;
+      minus += d < 0;
+      nan += d != d;
     });
-    slices.column[0].remove_from_both(slices.window, Tile::kElements);
-    close_row(slices, digits);
-    upper = lower;
-  } while (upper > 0 && sizeof(In) < 8);
-  if constexpr (sizeof(In) == 8) {  // would take up to 45 windows: what is left is added element by element
+    range = range_across_warp(range);
+    const int64_t counts[] = {sum_across_warp(plus), sum_across_warp(minus), sum_across_warp(nan)};
+    if (lane == 0) {
+      words[F::kDigits + exact::kPlusInf] += counts[0];
+      words[F::kDigits + exact::kMinusInf] += counts[1];
+      words[F::kDigits + exact::kNaN] += counts[2];
+    }
+  }
+  // fp64 might take 45 windows.
+  constexpr int kMany = 200;
+  const bool many = sizeof(In) == 8 && above<In>(range.most) - above<In>(range.least_less_1 + 1) > kMany;
+#pragma unroll 1
+  while (range.most > 0) {
+    // The largest elements are scaled down, as their M would be infinite.
+    constexpr int kScaled = 64;
+    const int top = above<In>(range.most), scaled = is_beyond<In>(range.most, kSliceBits) ? kScaled : 0;
+    const double scale = power_of_two(-scaled);
+    const Window window = window_for<F>(top - scaled);
+    const uint32_t lower = least_magnitude<In>(window.unit + scaled - kSliceBits);
+    Slices sums;
+    range.most = 0;
     for_each(tile.again(), [&](In x, int) {
-      if (magnitude(x) < upper) spill<F>(digits, x);
+      const uint32_t m = magnitude(x);
+      const double d = widen<double>(m - lower < upper - lower ? x : zero_element<In>());
+      sums.add_to_both(window, sizeof(In) == 8 ? d * scale : d);
+      if (m < lower) range.most = max(range.most, m);
     });
+    sums.remove_from_both(window, Tile::kElements);
+    close_slices<In>(sums.first, sums.second, window.unit + scaled, words);
+    upper = lower;
+    if (many) break;
+    range = range_across_warp(range);
+  }
+  if (many) {
+    const Digits digits{words + lane % kCopies<In> * F::kWords, 1};
+    for_each(tile.again(), [&](In x, int) {
+      if (magnitude(x) < upper) spill<F>(digits, widen<double>(x));
+    });
+    __syncwarp();
   }
 }
 
-// Elements that are not finite, or too large for any window.
+// A tile's elements into slices, or into the warp's words. Returns whether any went there.
 template <class In, class Tile>
-__device__ __noinline__ void add_by_element(const Tile& tile, Digits digits) {
-  for_each(tile, [&](In x, int) { spill<exact::FormatOf<In>>(digits, widen<double>(x)); });
-}
-
-// A tile's elements into slices, or into digits. Returns whether any went there.
-template <class In, class Tile>
-__device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& slices, Digits digits) {
+__device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& slices, int64_t* words) {
   const Range<In> range = range_across_warp(t.range());
   if (range.most == 0) return false;
-  if (is_beyond<In>(range.most, kSliceBits - exact::kSlack)) {
-    const Tile copy = t.again();
-    add_by_element<In>(copy, digits);
-    return true;
-  }
-  bool spilled = false;
-  if (!slices.fits(above<In>(range.most), Tile::kElements)) {
+  bool closed = false;
+  Slices& sums = slices.column[0];
+  const bool beyond = is_beyond<In>(range.most, kSliceBits - exact::kSlack);
+  if (!beyond && !slices.fits(above<In>(range.most), Tile::kElements)) {
     if (slices.open) {
-      const OpenSlices<In, 1> copy = slices;
-      close_row(copy, digits);
-      spilled = true;
+      close_slices<In>(sums.first, sums.second, slices.window.unit, words);
+      closed = true;
     }
     slices.set(above<In>(range.most));
   }
-  Slices& sums = slices.column[0];
-  if (one_slice_is_enough<In> || range.is_multiple(slices.window.unit)) {
+  if (!beyond && (one_slice_is_enough<In> || range.is_multiple(slices.window.unit))) {
     for_each(t, [&](In x, int) { sums.add_to_first(slices.window, widen<double>(x)); });
     sums.remove_from_first(slices.window, Tile::kElements);
-  } else if (range.is_multiple(slices.window.unit - kSliceBits)) {
+  } else if (!beyond && range.is_multiple(slices.window.unit - kSliceBits)) {
     for_each(t.again(), [&](In x, int) { sums.add_to_both(slices.window, widen<double>(x)); });
     sums.remove_from_both(slices.window, Tile::kElements);
   } else {
     const Tile copy = t.again();
-    add_wide_tile<In>(copy, digits);
+    add_wide_tile<In>(copy, range, words);
     return true;
   }
   slices.adds += Tile::kElements;
-  return spilled;
+  return closed;
 }
 
 template <class In, Access A>
-__global__ void __launch_bounds__(kExactThreads, 3) exact_rows(const __grid_constant__ ExactRowsArgs<A> a) {
+__global__ void __launch_bounds__(exact::kRowsWarps* kWarp, 1) exact_rows(const __grid_constant__ ExactRowsArgs<A> a) {
   using F = exact::FormatOf<In>;
   constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
-  constexpr int kCopies = exact::kCopiesPerWarp;
+  constexpr int kWarpWords = kCopies<In> * F::kWords;
   using RowTile = Tile<In, A, kLoads>;
-  auto* words = shared_words();  // [word][warp][copy]
+  __shared__ int taken[exact::kRowsWarps];  // tiles, by a team
+  allow_next_kernel();
 
-  const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp, copies = warps * kCopies;
-  for (int i = lane; i < F::kWords * kCopies; i += kWarp)
-    words[i / kCopies * copies + warp * kCopies + i % kCopies] = 0;
-  __syncwarp();
-  const Digits digits{words + warp * kCopies + lane % kCopies, copies};
-
+  const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
+  const int team_warps = min(1 << a.log_team, warps), teams = warps >> a.log_team;
   const int team = warp >> a.log_team, in_team = warp & ((1 << a.log_team) - 1);
   const uint32_t group = a.units.quotient(blockIdx.x), unit = blockIdx.x - group * a.units.divisor;
-  const int64_t output = static_cast<int64_t>(group) * (warps >> a.log_team) + team;
+  const int64_t output = static_cast<int64_t>(group) * max(teams, 1) + team;
   const bool exists = output < a.outputs;
   const int64_t place_in = exists ? a.kept.in(output) : 0, place_out = exists ? a.kept.out(output) : 0;
 
-  OpenSlices<In, 1> slices;
-  bool spilled = a.sink.words;
-  const int64_t begin = unit * a.tiles + in_team, step = int64_t{1} << a.log_team;
-  const int64_t all = (a.n + RowTile::kElements * kWarp - 1) / (RowTile::kElements * kWarp);
-  const int64_t end = exists ? min((unit + 1) * a.tiles, all) : 0;
+  constexpr int kTile = RowTile::kElements * kWarp;
+  const int64_t tiles = exists ? (a.n + kTile - 1) / kTile : 0;
+  int64_t tile = static_cast<int64_t>(in_team) * a.units.divisor + unit;
   RowTile next;
-  if (begin < end) next = load_row_tile<In, A, kLoads>(a, place_in, begin);
-#pragma unroll 1
-  for (int64_t tile = begin; tile < end; tile += step) {
-    const RowTile t = next;
-    if (tile + step < end) next = load_row_tile<In, A, kLoads>(a, place_in, tile + step);
-    spilled |= add_row_tile<In>(t, slices, digits);
-  }
+  if (tile < tiles) next = load_row_tile<In, A, kLoads>(a, place_in, tile);
 
-  if (a.log_team == 0 && !spilled) {  // the same in every lane
-    const int128 first = sum_across_warp(slices.column[0].first), second = sum_across_warp(slices.column[0].second);
-    const int unit_of_first = slices.open ? slices.window.unit : kLowestUnit<F>;
-    if (lane == 0 && exists) finish_slices(a.sink, place_out, first, second, unit_of_first);
-    return;
-  }
-  if (slices.open) {
-    const OpenSlices<In, 1> copy = slices;
-    close_row(copy, digits);
-  }
+  int64_t* const words = shared_words() + warp * kWarpWords;  // [warp][copy][word]
+  for (int i = lane; i < kWarpWords; i += kWarp) words[i] = 0;
+  if (lane == 0 && in_team == 0) taken[team] = team_warps;
   const auto sync_team = [&] {
     if (a.log_team == 0) {
       __syncwarp();
@@ -192,28 +196,37 @@ __global__ void __launch_bounds__(kExactThreads, 3) exact_rows(const __grid_cons
   };
   sync_team();
 
-  // The team's copies into the first one; rotated, as the words of one copy lie in one bank.
-  const int team_copies = kCopies << a.log_team;
-  int64_t* const total = words + team * team_copies;
-  if (a.units.divisor > 1) wait_for_previous_kernel();  // which zeroes the scratch
-  for (int d = in_team * kWarp + lane; d < F::kWords; d += kWarp << a.log_team) {
-    int64_t sum = 0;
-    for (int c = 0; c < team_copies; ++c) sum += total[d * copies + ((c + d) & (team_copies - 1))];
-    total[d * copies] = sum;
-    if (a.units.divisor > 1) add_word_to_scratch<F>(a.sink, a.sink.accumulator(output), d, sum);
+  OpenSlices<In, 1> slices;
+  bool closed = a.sink.words;
+#pragma unroll 1
+  while (tile < tiles) {
+    const int take = __shfl_sync(kAllLanes, lane == 0 ? atomicAdd(&taken[team], 1) : 0, 0);
+    tile = static_cast<int64_t>(take) * a.units.divisor + unit;
+    const RowTile t = next;
+    if (tile < tiles) next = load_row_tile<In, A, kLoads>(a, place_in, tile);
+    closed |= add_row_tile<In>(t, slices, words);
   }
-  if (a.units.divisor == 1) {
-    sync_team();
-    if (in_team == 0 && lane == 0 && exists) {
-      finish_words<F>(a.sink, place_out, [&](int d) { return total[d * copies]; });
-    }
+
+  const Slices& sums = slices.column[0];
+  if (a.log_team == 0 && !closed) {  // the same in every lane
+    const int128 first = sum_across_warp(sums.first), second = sum_across_warp(sums.second);
+    const int unit_of_first = slices.open ? slices.window.unit : kLowestUnit<F>;
+    if (lane == 0 && exists) finish_slices(a.sink, place_out, first, second, unit_of_first);
     return;
   }
-  // Units come one to a CTA, whose team is all of it.
-  if (!is_last_unit(a.sink, output)) return;
-  for (int d = threadIdx.x; d < F::kWords; d += blockDim.x) words[d] = read_scratch(a.sink, output, d);
-  __syncthreads();
-  if (threadIdx.x == 0) finish_words<F>(a.sink, place_out, [&](int d) { return words[d]; });
+  if (slices.open) close_slices<In>(sums.first, sums.second, slices.window.unit, words);
+  sync_team();
+  if (in_team != 0 || !exists) return;
+  for (int d = lane; d < F::kWords; d += kWarp) {
+    int64_t sum = 0;
+#pragma unroll 8
+    for (int c = 0; c < kCopies<In> * team_warps; ++c) sum += words[c * F::kWords + d];
+    words[d] = sum;
+    if (a.units.divisor > 1) a.sink.scratch[(output * a.units.divisor + unit) * F::kWords + d] = sum;
+  }
+  if (a.units.divisor > 1) return;
+  __syncwarp();
+  finish_by_warp<F>(a.sink, place_out, words);
 }
 
 }  // namespace torch_reduce::cuda

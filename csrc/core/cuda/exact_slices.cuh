@@ -28,10 +28,10 @@ template <class F>
 constexpr int kLowestUnit = F::kLowest + kSliceBits;
 constexpr int kHighestUnit = 1022 - 52;
 
-// The unit that a window for numbers below 2^above would get: it has kSlack octaves to spare.
+// The unit of a window for numbers below 2^above.
 template <class F>
 __device__ __forceinline__ int unit_for(int above) {
-  return min(max(above + exact::kSlack - kSliceBits, kLowestUnit<F>), kHighestUnit);
+  return min(max(above - kSliceBits, kLowestUnit<F>), kHighestUnit);
 }
 
 template <class F>
@@ -166,22 +166,22 @@ __device__ __forceinline__ int128 join(int64_t first, int64_t second) {
   return (static_cast<int128>(first) << kSliceBits) + second;
 }
 
-// The sum of all lanes' values, in every lane. Pieces of 27 bits, as 32 of those fit 32 bits.
+// The sum of all lanes' values, in every lane.
+__device__ __forceinline__ uint32_t sum_across_warp(uint32_t v) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffu, v);
+#else
+  for (int mask = 1; mask < kWarp; mask *= 2) v += exchange(v, mask);
+  return v;
+#endif
+}
+
+// Pieces of 27 bits, as 32 of those fit 32 bits.
 __device__ __forceinline__ int128 sum_across_warp(int64_t v) {
   constexpr uint32_t kMask = (1u << 27) - 1;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-  const uint32_t low = __reduce_add_sync(0xffffffffu, static_cast<uint32_t>(v) & kMask);
-  const uint32_t middle = __reduce_add_sync(0xffffffffu, static_cast<uint32_t>(v >> 27) & kMask);
-  const int high = __reduce_add_sync(0xffffffffu, static_cast<int>(v >> 54));
-#else
-  uint32_t low = static_cast<uint32_t>(v) & kMask, middle = static_cast<uint32_t>(v >> 27) & kMask;
-  int high = static_cast<int>(v >> 54);
-  for (int mask = 1; mask < kWarp; mask *= 2) {
-    low += exchange(low, mask);
-    middle += exchange(middle, mask);
-    high += exchange(high, mask);
-  }
-#endif
+  const uint32_t low = sum_across_warp(static_cast<uint32_t>(v) & kMask);
+  const uint32_t middle = sum_across_warp(static_cast<uint32_t>(v >> 27) & kMask);
+  const auto high = static_cast<int>(sum_across_warp(static_cast<uint32_t>(v >> 54)));
   return low + (static_cast<int128>(middle) << 27) + (static_cast<int128>(high) << 54);
 }
 

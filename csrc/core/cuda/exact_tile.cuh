@@ -104,11 +104,11 @@ struct OpenSlices {
 
   // Whether the window does for elements below 2^above, `more` of them a column.
   __device__ __forceinline__ bool fits(int above, int more) const {
-    return open && above <= window.unit + kSliceBits && unit_for<F>(above) + exact::kLower >= window.unit &&
-           adds + more <= exact::kMostAdds;
+    return open && above <= window.unit + kSliceBits &&
+           unit_for<F>(above + exact::kSlack) + exact::kLower >= window.unit && adds + more <= exact::kMostAdds;
   }
   __device__ __forceinline__ void set(int above) {
-    window = window_for<F>(above);
+    window = window_for<F>(above + exact::kSlack);
 #pragma unroll
     for (auto& c : column) c = Slices{};
     adds = 0;

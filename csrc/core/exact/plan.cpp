@@ -20,26 +20,21 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   const int64_t loads = plan.vector ? kRowsLoads : kRowsElements;
   const int64_t tiles = std::max<int64_t>(ceil_div(l.n, v * loads * kWarp), 1);
-  // A warp to a row where there are rows enough; else as many as find a tile.
-  const bool many = l.outputs >= kRowsPerSm * gpu.sms;
-  plan.log_team = many ? 0 : std::min(log2_above(kWarps), log2_above(tiles));
-  int64_t units = 1;
-  if (plan.log_team == log2_above(kWarps)) {
-    const int64_t most = ceil_div(tiles, kWarps);
-    const int64_t wanted = kRowsCtasPerSm * gpu.sms;
-    units = l.outputs >= wanted ? 1 : std::min(most, ceil_div(wanted, l.outputs));
+  int warps = kWarps;
+  if (l.outputs >= kRowsPerSm * gpu.sms) {  // a warp to a row
+    warps = kTeamlessWarps;
+  } else if (l.outputs <= kRowsMostWide * gpu.sms && tiles > kWarps) {  // all of a CTA, or several, to a row
+    const int64_t units = std::max<int64_t>(gpu.sms / l.outputs, 1);
+    plan.units = std::min(units, ceil_div(tiles, kWarps));
+    const int64_t per_unit = ceil_div(tiles, plan.units);
+    warps = per_unit > 2 * kWarps ? kRowsWarps : per_unit > kWarps ? 2 * kWarps : kWarps;
+    plan.log_team = log2_above(warps);
+  } else {
+    plan.log_team = std::min(log2_above(kWarps), log2_above(tiles));
   }
-  plan.tiles = ceil_div(ceil_div(tiles, units), kWarps) * kWarps;
-  if (units == 1) plan.tiles = tiles;
-  plan.units = ceil_div(tiles, plan.tiles);
-  const int warps = plan.log_team == 0 ? kTeamlessWarps : kWarps;
   plan.block = warps * kWarp;
-  plan.grid = ceil_div(l.outputs, warps >> plan.log_team) * plan.units;
-  plan.shared_bytes = int64_t{words} * warps * kCopiesPerWarp * 8;
-  if (plan.units > 1) {
-    while (plan.copies < kMostCopies && l.outputs * plan.copies * 2 <= kMostCopies) plan.copies *= 2;
-    plan.tickets = l.outputs;
-  }
+  plan.grid = ceil_div(l.outputs, std::max(warps >> plan.log_team, 1)) * plan.units;
+  plan.shared_bytes = int64_t{words} * warps * copies_per_warp(p.in) * 8;
 }
 
 void plan_short_rows(ExactPlan& plan, const Problem& p) {
@@ -124,7 +119,8 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const int64_t out_bytes = words ? words_of(p.in) * 8 : static_cast<int64_t>(size_of(p.out));
   plan.launches = 1;
   if (plan.units > 1) {
-    plan.scratch_bytes = ceil_div(l.outputs * plan.copies * words_of(p.in) * 8 + plan.tickets * 4, 16) * 16;
+    const int64_t accumulators = l.outputs * (plan.tickets > 0 ? 1 : plan.units);
+    plan.scratch_bytes = ceil_div(accumulators * words_of(p.in) * 8 + plan.tickets * 4, 16) * 16;
     plan.launches = 2;
   }
   plan.expected_bytes =

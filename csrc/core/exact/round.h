@@ -37,6 +37,18 @@ TR_HD Leading leading(double x) {
   return leading(static_cast<uint64_t>(p.k < 0 ? -p.k : p.k), p.exponent, p.k < 0);
 }
 
+// Of the digits of a magnitude: the highest that is not zero, the four below it, and whether there is a rest below those.
+template <class F, class Digit>
+TR_HD Leading leading_of_digits(int highest, Digit digit, bool rest, bool negative) {
+  uint128 top = 0;
+  for (int i = 0; i < 4; ++i) top = (top << kDigitBits) | (highest >= i ? digit(highest - i) : 0);
+  const int shift = leading_zeros(top);  // below 32
+  const uint32_t next = highest >= 4 ? digit(highest - 4) : 0;
+  top = (top << shift) | (static_cast<uint64_t>(next) << shift >> kDigitBits);
+  return {top, F::kLowest + kDigitBits * (highest - 3) - shift, rest || static_cast<uint32_t>(next << shift) != 0,
+          negative};
+}
+
 // word(d) gives word d, any int64: so the value may have one digit more than the format.
 template <class F, class Word>
 TR_HD Leading leading_of_words(Word word) {
@@ -60,15 +72,9 @@ TR_HD Leading leading_of_words(Word word) {
   int highest = F::kDigits;
   while (highest >= 0 && digit[highest] == 0) --highest;
   if (highest < 0) return {0, 0, false, false};
-
-  uint128 top = 0;
-  for (int i = 0; i < 4; ++i) top = (top << kDigitBits) | (highest >= i ? digit[highest - i] : 0);
-  const int shift = leading_zeros(top);  // below 32
-  const uint32_t next = highest >= 4 ? digit[highest - 4] : 0;
-  top = (top << shift) | (static_cast<uint64_t>(next) << shift >> kDigitBits);
-  bool inexact = static_cast<uint32_t>(next << shift) != 0;
-  for (int d = 0; d < highest - 4; ++d) inexact |= digit[d] != 0;
-  return {top, F::kLowest + kDigitBits * (highest - 3) - shift, inexact, negative};
+  bool rest = false;
+  for (int d = 0; d < highest - 4; ++d) rest |= digit[d] != 0;
+  return leading_of_digits<F>(highest, [&](int d) { return digit[d]; }, rest, negative);
 }
 
 // A floating type to round to.
@@ -91,6 +97,25 @@ TR_HD Target target_of(DType out) {
 }
 TR_HD uint64_t nan_of(const Target& t) { return t.infinity | (uint64_t{1} << (t.precision - 2)); }
 
+// On a GPU by shifts and subtractions: the compiler's own division is thousands of instructions, fetched for one result.
+TR_HD uint128 quotient(uint128 n, uint64_t d) {
+#if defined(__CUDA_ARCH__) || defined(TORCH_REDUCE_EMULATED)
+  uint64_t rest = 0;  // below d, which is below 2^63
+#pragma unroll 1
+  for (int i = 0; i < 128; ++i) {
+    rest = (rest << 1) | static_cast<uint64_t>(n >> 127);
+    n <<= 1;
+    if (rest >= d) {
+      rest -= d;
+      n |= 1;
+    }
+  }
+  return n;
+#else
+  return n / d;
+#endif
+}
+
 // v / divisor, rounded once to nearest, ties to even: subnormals without flush, overflow to Inf, zero to +0. 128 bits
 // over a divisor below 2^63 leave at least 65 bits of quotient, more than any precision; what is cut off, here or in
 // `inexact`, only decides whether a tie is one.
@@ -99,8 +124,9 @@ TR_HD uint64_t round(const Leading& v, int64_t divisor, const Target& t) {
   uint128 q = v.top;
   bool inexact = v.inexact;
   if (divisor > 1) {
-    q = v.top / static_cast<uint64_t>(divisor);
-    inexact |= q * static_cast<uint64_t>(divisor) != v.top;
+    const auto d = static_cast<uint64_t>(divisor);
+    q = quotient(v.top, d);
+    inexact |= q * d != v.top;
   }
   const int exponent = 127 - leading_zeros(q) + v.exponent;
   const int octave = exponent > t.min_exponent ? exponent : t.min_exponent;
@@ -116,12 +142,19 @@ TR_HD uint64_t round(const Leading& v, int64_t divisor, const Target& t) {
   return (bits < t.infinity ? bits : t.infinity) | (v.negative ? t.sign : 0);
 }
 
-// A whole accumulator: NaN wins, then Infs of both signs, then an Inf. A mean of nothing (divisor 0) is NaN.
+// NaN wins, then Infs of both signs, then an Inf. A mean of nothing (divisor 0) is NaN.
+TR_HD bool is_special(bool plus, bool minus, bool nan, int64_t divisor) { return plus || minus || nan || divisor == 0; }
+TR_HD uint64_t round_special(bool plus, bool minus, bool nan, int64_t divisor, const Target& t) {
+  if (nan || (plus && minus) || divisor == 0) return nan_of(t);
+  return t.infinity | (minus ? t.sign : 0);
+}
+
+// A whole accumulator.
 template <class F, class Word>
 TR_HD uint64_t round_words(Word word, int64_t divisor, const Target& t) {
   const bool plus = word(F::kDigits + kPlusInf) != 0, minus = word(F::kDigits + kMinusInf) != 0;
-  if (word(F::kDigits + kNaN) != 0 || (plus && minus) || divisor == 0) return nan_of(t);
-  if (plus || minus) return t.infinity | (minus ? t.sign : 0);
+  const bool nan = word(F::kDigits + kNaN) != 0;
+  if (is_special(plus, minus, nan, divisor)) return round_special(plus, minus, nan, divisor, t);
   return round(leading_of_words<F>(word), divisor, t);
 }
 

@@ -1,7 +1,7 @@
 // Constants of the exact kernels. Those of the method have a bound that keeps it exact; the others are measured.
 #pragma once
 
-#include <cstdint>
+#include "../types.h"
 
 namespace torch_reduce::exact {
 
@@ -18,15 +18,18 @@ constexpr int kLower = 14;
 
 constexpr int kWarps = 8;
 constexpr int kTeamlessWarps = 4;  // of a CTA whose warps have a row each: short CTAs balance better
-constexpr int kCopiesPerWarp = 4;  // of a row's digits in shared memory, which lanes that spill at once share
-// From so many rows per SM on a warp has a row; below, a CTA.
+// Of a warp's superaccumulator. fp64 elements that no window takes are added by single lanes, which share the copies.
+TR_HD constexpr int copies_per_warp(DType in) { return in == DType::Float64 ? 2 : 1; }
+// From so many rows per SM on a warp has a row; below, up to kWarps have.
 constexpr int64_t kRowsPerSm = 16;
-// A row is shared by so many CTAs that they fill the GPU, and no more: the end of each costs some microseconds.
-constexpr int64_t kRowsCtasPerSm = 3;
+// Up to so many rows per SM a row has all warps of an SM, in one CTA: these share its tiles as they come for them, and
+// end at the same time. A row has several CTAs where they fit the GPU, and no more, as the end of each costs some
+// microseconds.
+constexpr int64_t kRowsMostWide = 2;
+constexpr int kRowsWarps = 24;
 // Loads of a lane in a tile, of 16 bytes or of an element; those of the next tile are under way at the same time.
 constexpr int kRowsLoads = 4;
 constexpr int kRowsElements = 16;
-constexpr int kMostCopies = 8;  // of accumulators in scratch, over all outputs
 
 // Columns of at most so many elements, or so many that their lanes fill the GPU, have a lane to themselves.
 constexpr int64_t kDirectRows = 64;
