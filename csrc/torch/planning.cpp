@@ -123,7 +123,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   if (is_accumulated(p)) {
     const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
     return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,
-                    plan.scratch_bytes, plan.expected_bytes, plan.tickets > 0 ? "atomic" : plan.units > 1 ? "partials" : "direct", plan.launches);
+                    plan.scratch_bytes, plan.expected_bytes, plan.units > 1 ? "partials" : "direct", plan.launches);
   }
   const Plan plan = plan_for(p, gpu);
   return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,

@@ -180,9 +180,9 @@ T atomicAdd(T* target, T v) {
   return before;
 }
 template <class T>
-T atomicMax(T* target, T v) {
+T atomicMin(T* target, T v) {
   const T before = *target;
-  *target = std::max(before, v);
+  *target = std::min(before, v);
   return before;
 }
 template <class T>

@@ -1,51 +1,57 @@
 // Exact sums of columns: neighbouring threads own neighbouring outputs. 2^log_across lanes of a warp stand side by
-// side, each on V columns; its other lanes, and other warps of the CTA, stand on other rows. Each lane has a window,
-// and slices for each of its columns. Where a lane has its columns alone (`direct`) they are finished from registers,
-// or summed again where those do not do. Else the lanes of a CTA start with one window, so that their slices add up in
-// shared memory; what is not in it goes to digits there, and CTAs meet in scratch.
+// side, each on V columns; its other lanes, and other warps of the CTA, stand on other rows. Each lane has a window, and
+// slices for each of its columns, which the CTA adds up as wide integers; what is in none goes to superaccumulators in
+// shared memory. CTAs that share columns leave both for the kernel that finishes.
 #pragma once
 
 #include <climits>
 
-#include "exact_tile.cuh"
+#include "exact_short_columns.cuh"
 
 namespace torch_reduce::cuda {
 
-template <Access A>
-struct ExactColumnsArgs {
-  const void* data;
-  ExactSink sink;
-  int64_t n;
-  int64_t columns, column_stride, column_out_stride;
-  int64_t next_row;                 // Contiguous: elements from a row to the next
-  FastDivisor tiles, tiles_across;  // CTAs of a unit, and of these those side by side over the columns of one batch
-  int64_t unit_rows;
-  int log_across, log_warps_across;
-  bool direct, shares_window;  // shares_window: a column's slices of all its lanes add up in 63 bits
-  Segments segments;
-  ExactKept<A> batch;
-  ReducedIndex<A> reduced;
+// What CTAs leave that share columns. [unit][tile]: the exponent of their integers, and whether there are words too;
+// the integers, [unit][lower, upper half][output]; superaccumulators, [unit][word][output].
+struct ColumnPartials {
+  static constexpr int kNothing = INT_MAX;  // for an exponent: all integers are zero
+  struct alignas(8) Header {
+    int exponent, has_words;
+  };
+  Header* headers;
+  int64_t* sums;
+  int64_t* words;
+  int64_t outputs;
+  uint32_t tiles, units;
+
+  __device__ __forceinline__ int128 sum(int64_t unit, int64_t output) const {
+    const int64_t* at = sums + unit * 2 * outputs + output;
+    return (static_cast<int128>(at[outputs]) << 64) + static_cast<uint64_t>(at[0]);
+  }
+  __device__ __forceinline__ void set_sum(int64_t unit, int64_t output, int128 v) const {
+    int64_t* at = sums + unit * 2 * outputs + output;
+    at[0] = static_cast<int64_t>(v);
+    at[outputs] = static_cast<int64_t>(v >> 64);
+  }
+  template <class F>
+  __device__ __forceinline__ int64_t* word(int64_t unit, int d, int64_t output) const {
+    return words + (unit * F::kWords + d) * outputs + output;
+  }
 };
 
-// A lane's columns of `Loads` rows that are `apart` from one another.
-template <class In, Access A, int Loads>
-__device__ __forceinline__ Tile<In, A, Loads> load_column_tile(const ExactColumnsArgs<A>& a, int64_t start, int64_t row,
-                                                               int apart, int64_t end) {
-  Tile<In, A, Loads> t;
-  const In* column = static_cast<const In*>(a.data) + start;
-#pragma unroll
-  for (int i = 0; i < Loads; ++i) {
-    const int64_t r = row + i * apart;
-    if constexpr (A == Access::Strided) {
-      t.part[i] = r < end ? column[a.reduced.at(r)] : zero_element<In>();
-    } else if constexpr (A == Access::Segmented) {
-      t.part[i] = r < end ? load16(column + a.segments.at(static_cast<uint32_t>(r))) : uint4{0, 0, 0, 0};
-    } else {
-      t.part[i] = r < end ? load16(column + r * a.next_row) : uint4{0, 0, 0, 0};
-    }
-  }
-  return t;
-}
+template <Access A>
+struct ExactColumnsArgs {
+  ColumnSource<A> source;
+  ExactSink sink;
+  ColumnPartials partials;
+  FastDivisor tiles, tiles_across;  // CTAs of a unit, and of these those side by side over the columns of one batch
+  int64_t unit_rows;
+  int log_across;
+  int most_apart;  // octaves between windows whose integers add up in 128 bits
+};
+
+// 16-bit types have one slice: it holds 32 octaves and more.
+template <class In>
+constexpr bool has_second_slice = sizeof(In) > 2;
 
 // A tile's elements into slices; others by spill(column, x); slices that are closed by close(column).
 template <class In, class Tile, class Spill, class Close>
@@ -64,162 +70,221 @@ __device__ __forceinline__ void add_column_tile(const Tile& t, OpenSlices<In, Ti
     }
     slices.set(above<In>(range.most));
   }
-  slices.adds += kRows;
+  if (slices.first_holds(range)) return slices.add_to_first(t);
   const Window& w = slices.window;
-  if (one_slice_is_enough<In> || range.is_multiple(w.unit)) {
-    for_each(t, [&](In x, int v) { slices.column[v].add_to_first(w, widen<double>(x)); });
-#pragma unroll
-    for (auto& c : slices.column) c.remove_from_first(w, kRows);
-  } else {
-    const uint32_t least = least_magnitude<In>(w.unit - kSliceBits);
-    for_each(t.again(), [&](In x, int v) {
-      double d = widen<double>(x);
-      if (magnitude(x) < least) {
-        if (d != 0) spill(v, d);
-        d = 0;
-      }
+  const uint32_t least = least_magnitude<In>(w.unit - (has_second_slice<In> ? kSliceBits : 0));
+  for_each(t.again(), [&](In x, int v) {
+    double d = widen<double>(x);
+    if (magnitude(x) < least) {
+      if (d != 0) spill(v, d);
+      d = 0;
+    }
+    if constexpr (has_second_slice<In>) {
       slices.column[v].add_to_both(w, d);
-    });
+    } else {
+      slices.column[v].add_to_first(w, d);
+    }
+  });
 #pragma unroll
-    for (auto& c : slices.column) c.remove_from_both(w, kRows);
+  for (auto& c : slices.column) {
+    if constexpr (has_second_slice<In>) {
+      c.remove_from_both(w, kRows);
+    } else {
+      c.remove_from_first(w, kRows);
+    }
   }
+  slices.adds += kRows;
 }
 
 template <class In, Access A, int Loads>
 __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_constant__ ExactColumnsArgs<A> a) {
   using F = exact::FormatOf<In>;
   using ColumnTile = Tile<In, A, Loads>;
-  constexpr int V = ColumnTile::V;
-  __shared__ uint32_t most_of_cta;
+  constexpr int V = ColumnTile::V, kSlices = has_second_slice<In> ? 2 : 1;
+  __shared__ int lowest, windows[kExactThreads];
   __shared__ bool spilled;
+  allow_next_kernel();
 
-  const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
-  const int across = 1 << a.log_across;
-  const int warp_y = warp >> a.log_warps_across, warp_x = warp & ((1 << a.log_warps_across) - 1);
-  const int lanes_across = across << a.log_warps_across, width = lanes_across * V;
-  auto* words = shared_words();  // [word][slot of a column], then the slices [2][slot]
-  const Digits sums{words + F::kWords * width, width};
+  const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
+  const int across = 1 << a.log_across, along = blockDim.x >> a.log_across, width = across * V;
+  auto* words = shared_words();  // [word][slot of a column]
   // Columns of neighbouring lanes lie in neighbouring banks.
-  const int slot = (warp_x << a.log_across) + (lane & (across - 1));
-  const auto digits_of = [&](int v) { return Digits{words + v * lanes_across + slot, width}; };
+  const int x = lane & (across - 1), y = warp * (kWarp >> a.log_across) + (lane >> a.log_across);
+  int64_t* const slots = words + F::kWords * width;  // [slice][y][slot of a column]
+  const auto digits_of = [&](int v) { return Digits{words + v * across + x, width}; };
 
   const uint32_t unit = a.tiles.quotient(blockIdx.x), tile = blockIdx.x - unit * a.tiles.divisor;
   const uint32_t batch = a.tiles_across.quotient(tile);
   const int64_t column0 = static_cast<int64_t>(tile - batch * a.tiles_across.divisor) * width;
-  const int64_t column = column0 + slot * V;
-  const bool inside = column < a.columns;
-  const int64_t base_in = a.batch.in(batch), base_out = a.batch.out(batch);
+  const int64_t column = column0 + x * V;
+  const In* top = a.source.template top<In>(batch, column);
+  const int64_t begin = unit * a.unit_rows + y;
+  const int64_t end = column < a.source.columns ? min((unit + 1) * a.unit_rows, a.source.n) : 0;
 
-  const int apart = (kWarp >> a.log_across) * (warps >> a.log_warps_across);
-  const int64_t start = base_in + (A == Access::Strided ? column * a.column_stride : column);
-  const int64_t begin = unit * a.unit_rows + warp_y * (kWarp >> a.log_across) + (lane >> a.log_across);
-  const int64_t end = inside ? min((unit + 1) * a.unit_rows, a.n) : 0;
-  const auto load = [&](int64_t row) { return load_column_tile<In, A, Loads>(a, start, row, apart, end); };
+  ColumnTile next;
+  if (begin < end) next = a.source.template load<In, Loads>(top, begin, along, end);
+  for (int i = threadIdx.x; i < F::kWords * width; i += blockDim.x) words[i] = 0;
+  if (threadIdx.x == 0) lowest = INT_MAX, spilled = a.sink.words;
+  __syncthreads();
 
   OpenSlices<In, V> slices;
-  bool again = a.sink.words;  // direct: registers do not hold the columns' sums
+  const auto spill_one = [&](int v, double d) {
+    spilled = true;
+    spill<F>(digits_of(v), d);
+  };
   const auto close = [&](int v) {
-    again = true;
-    if (a.direct) return;
     spilled = true;
     spill<F>(digits_of(v), join(slices.column[v].first, slices.column[v].second), slices.window.unit - kSliceBits);
   };
-  const auto spill_one = [&](int v, double x) {
-    again = true;
-    if (a.direct) return;
-    spilled = true;
-    spill<F>(digits_of(v), x);
-  };
-
-  ColumnTile t;
-  if (begin < end) t = load(begin);
-  int common = INT_MIN;  // the unit of the CTA's first window
-  if (!a.direct) {
-    for (int i = threadIdx.x; i < (F::kWords + 2) * width; i += blockDim.x) words[i] = 0;
-    if (threadIdx.x == 0) most_of_cta = 0, spilled = a.sink.words;
-    __syncthreads();
-    const uint32_t most = begin < end ? t.range().most : 0;
-    if (a.shares_window && !is_beyond<In>(most, kSliceBits - exact::kSlack)) atomicMax(&most_of_cta, most);
-    __syncthreads();
-    if (a.shares_window) {
-      slices.set(above<In>(most_of_cta));
-      common = slices.window.unit;
-    }
-  }
 #pragma unroll 1
   for (int64_t row = begin; row < end;) {
+    const ColumnTile t = next;
+    row += Loads * along;
+    if (row < end) next = a.source.template load<In, Loads>(top, row, along, end);
     add_column_tile<In>(t, slices, spill_one, close);
-    row += Loads * apart;
-    if (row < end) t = load(row);
   }
 
-  const auto place_of = [&](int64_t c) { return base_out + c * a.column_out_stride; };
-  if (a.direct) {
-    if (!inside) return;
+  // The lanes' windows differ by some octaves, seldom by more.
+  int window = slices.open ? slices.window.unit : INT_MAX;
+  int lowest_of_warp = window;
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      if (!again) {
-        finish_slices(a.sink, place_of(column + v), slices.column[v].first, slices.column[v].second,
-                      slices.open ? slices.window.unit : kLowestUnit<F>);
-        continue;
-      }
-      const In* top = static_cast<const In*>(a.data) + start + v;
-      finish_by_lane<In>(a.sink, a.n, place_of(column + v), [&](int64_t i) {
-        if constexpr (A == Access::Strided) {
-          return top[a.reduced.at(i)];
-        } else if constexpr (A == Access::Segmented) {
-          return top[a.segments.at(static_cast<uint32_t>(i))];
-        } else {
-          return top[i * a.next_row];
-        }
-      });
-    }
-    return;
-  }
-
-  if (slices.open && slices.adds > 0) {
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      if (slices.window.unit == common) {
-        const Digits mine{sums.word + v * lanes_across + slot, width};
-        if (slices.column[v].first != 0) mine.add_to_word(0, slices.column[v].first);
-        if (slices.column[v].second != 0) mine.add_to_word(1, slices.column[v].second);
-      } else {
-        close(v);
-      }
-    }
-  }
-  if (a.sink.units > 1) wait_for_previous_kernel();  // which zeroes the scratch
+  for (int mask = 1; mask < kWarp; mask *= 2) lowest_of_warp = min(lowest_of_warp, exchange(lowest_of_warp, mask));
+  if (lane == 0) atomicMin(&lowest, lowest_of_warp);
   __syncthreads();
-  const auto column_of = [&](int s) { return column0 + s % lanes_across * V + s / lanes_across; };
+  const int base = lowest;
+  if (slices.open && window - base > a.most_apart) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) close(v);
+    window = INT_MAX;
+  }
+  windows[y * across + x] = window;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    int64_t* const slot = slots + y * width + v * across + x;
+    slot[0] = slices.column[v].first;
+    if constexpr (kSlices > 1) slot[along * width] = slices.column[v].second;
+  }
+  __syncthreads();
+
+  const int exponent = base == INT_MAX ? ColumnPartials::kNothing : base - kSliceBits;
+  if (a.partials.units > 1 && threadIdx.x == 0) a.partials.headers[blockIdx.x] = {exponent, spilled};
   for (int s = threadIdx.x; s < width; s += blockDim.x) {
-    const int64_t c = column_of(s);
-    if (c >= a.columns) continue;
-    const int64_t first = sums.word[s], second = sums.word[width + s];
-    const int64_t output = batch * a.columns + c;
-    if (!spilled && a.sink.units == 1) {
-      finish_slices(a.sink, place_of(c), first, second, common);
-    } else if (!spilled) {
-      split_wide<F>(join(first, second), common - kSliceBits,
-                    [&](int d, int64_t piece) { add_to_scratch(a.sink, output, d, piece); });
-    } else {
-      const Digits digits{words + s, width};
-      if (first != 0 || second != 0) spill<F>(digits, join(first, second), common - kSliceBits);
-      if (a.sink.units == 1) {
-        finish_words<F>(a.sink, place_of(c), [&](int d) { return digits.word[d * width]; });
-      } else {
-        for (int d = 0; d < F::kWords; ++d) {
-          add_word_to_scratch<F>(a.sink, output, d, digits.word[d * width]);
-        }
+    const int64_t c = column0 + s % across * V + s / across;
+    if (c >= a.source.columns) continue;
+    int128 sum = 0;
+#pragma unroll 4
+    for (int i = 0; i < along; ++i) {
+      const int of = windows[i * across + s % across];
+      const int64_t* const slot = slots + i * width + s;
+      const int128 v = join(slot[0], kSlices > 1 ? slot[along * width] : 0);
+      sum += of == INT_MAX ? 0 : v << (of - base);
+    }
+    const int64_t output = batch * a.source.columns + c;
+    if (a.partials.units > 1) {
+      a.partials.set_sum(unit, output, sum);
+      if (spilled) {
+        for (int d = 0; d < F::kWords; ++d) *a.partials.template word<F>(unit, d, output) = words[d * width + s];
       }
+      continue;
+    }
+    const int64_t place = a.source.place_out(batch, c);
+    if (!spilled) {
+      finish_value<F>(a.sink, place, sum, sum == 0 ? F::kLowest : exponent);
+    } else {
+      if (sum != 0) spill<F>(Digits{words + s, width}, sum, exponent);
+      finish_words<F>(a.sink, place, [&](int d) { return words[d * width + s]; });
     }
   }
-  if (a.sink.units == 1 || !is_last_unit(a.sink, tile)) return;
-  for (int s = threadIdx.x; s < width; s += blockDim.x) {
-    const int64_t c = column_of(s), output = batch * a.columns + c;
-    if (c >= a.columns) continue;
-    finish_words<F>(a.sink, place_of(c), [&](int d) { return __ldcg(a.sink.word(output, d)); });
+}
+
+// Where a column's partials do not add up as integers: the CTAs' exponents are too far apart, or there are words.
+template <class F>
+__device__ __noinline__ void finish_column_in_words(const ColumnPartials& p, uint32_t tile, int64_t output,
+                                                    const ExactSink& sink, int64_t place) {
+  int64_t word[F::kWords] = {};
+#pragma unroll 1
+  for (uint32_t unit = 0; unit < p.units; ++unit) {
+    const ColumnPartials::Header header = p.headers[unit * p.tiles + tile];
+    if (header.exponent != ColumnPartials::kNothing) {
+      split_wide<F>(p.sum(unit, output), header.exponent, [&](int d, int64_t piece) { word[d] += piece; });
+    }
+    if (header.has_words == 0) continue;
+    for (int d = 0; d < F::kWords; ++d) word[d] += *p.word<F>(unit, d, output);
   }
+  finish_words<F>(sink, place, [&](int d) { return word[d]; });
+}
+
+// A CTA has the outputs of a warp's width, and its warps have the units in turn.
+template <class F>
+struct ExactFinishColumnsArgs {
+  ExactSink sink;
+  ColumnPartials partials;
+  FastDivisor columns, ctas_across;  // of a batch; CTAs of this kernel over them
+  int width;                         // columns of a tile
+  uint32_t tiles_across;
+  int64_t column_out_stride;
+  KeptIndex<Access::Strided> batch;
+  int most_apart;
+};
+constexpr int kExactFinishColumnsThreads = 256;
+
+template <class F>
+__global__ void __launch_bounds__(kExactFinishColumnsThreads)
+    exact_finish_columns(const __grid_constant__ ExactFinishColumnsArgs<F> a) {
+  constexpr int kWarps = kExactFinishColumnsThreads / kWarp;
+  __shared__ int lowest[kWarps][kWarp], highest[kWarps][kWarp];
+  __shared__ bool has_words[kWarps][kWarp];
+  __shared__ uint64_t halves[2][kWarps][kWarp];
+  const ColumnPartials& p = a.partials;
+  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const uint32_t batch = a.ctas_across.quotient(blockIdx.x);
+  const uint32_t column = (blockIdx.x - batch * a.ctas_across.divisor) * kWarp + lane;
+  const bool exists = column < a.columns.divisor;
+  const uint32_t tile = batch * a.tiles_across + (exists ? column : 0) / a.width;
+  const int64_t output = static_cast<int64_t>(batch) * a.columns.divisor + (exists ? column : 0);
+
+  wait_for_previous_kernel();
+  int low = INT_MAX, high = INT_MIN;
+  bool words = false;
+  for (uint32_t unit = warp; unit < p.units; unit += kWarps) {
+    const ColumnPartials::Header header = p.headers[unit * p.tiles + tile];
+    words |= header.has_words != 0;
+    if (header.exponent == ColumnPartials::kNothing) continue;
+    low = min(low, header.exponent);
+    high = max(high, header.exponent);
+  }
+  lowest[warp][lane] = low;
+  highest[warp][lane] = high;
+  has_words[warp][lane] = words;
+  __syncthreads();
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    low = min(low, lowest[w][lane]);
+    high = max(high, highest[w][lane]);
+    words |= has_words[w][lane];
+  }
+  const bool apart = words || (high > low && high - low > a.most_apart);
+  int128 sum = 0;
+  if (!apart) {
+#pragma unroll 4
+    for (uint32_t unit = warp; unit < p.units; unit += kWarps) {
+      const int exponent = p.headers[unit * p.tiles + tile].exponent;
+      const int128 v = p.sum(unit, output);
+      sum += exponent == ColumnPartials::kNothing ? 0 : v << (exponent - low);
+    }
+  }
+  halves[0][warp][lane] = static_cast<uint64_t>(sum);
+  halves[1][warp][lane] = static_cast<uint64_t>(sum >> 64);
+  __syncthreads();
+  if (warp > 0 || !exists) return;
+  const int64_t place = a.batch.out(batch) + column * a.column_out_stride;
+  if (apart) return finish_column_in_words<F>(p, tile, output, a.sink, place);
+  sum = 0;
+#pragma unroll
+  for (int w = 0; w < kWarps; ++w) {
+    sum += (static_cast<int128>(static_cast<int64_t>(halves[1][w][lane])) << 64) + halves[0][w][lane];
+  }
+  finish_value<F>(a.sink, place, sum, low == INT_MAX ? F::kLowest : low);
 }
 
 }  // namespace torch_reduce::cuda

@@ -76,19 +76,12 @@ __device__ __noinline__ void spill(Digits digits, int128 v, int exponent) {
   split_wide<F>(v, exponent, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
 }
 
-// Where results go, and what CTAs that share an output leave. Rows: a superaccumulator each, [output][unit][word], for
-// the kernel that finishes. Columns add up in scratch, zero at launch, [word][output], and the last CTA to come finishes.
+// Where results go.
 struct ExactSink {
   void* out;
   DType type;
   bool words;       // the normalised words themselves are the result
   int64_t divisor;  // 1, or n for a mean
-  uint32_t units;   // CTAs per output
-  int64_t* scratch;
-  int64_t outputs;
-  uint32_t* tickets;
-
-  __device__ __forceinline__ int64_t* word(int64_t output, int d) const { return scratch + d * outputs + output; }
 };
 
 // Writes what the words, word(0) and on, come to. All are read before any is looked at.
@@ -114,45 +107,23 @@ static __device__ __noinline__ uint64_t round_slices(int64_t divisor, DType type
                       target);
 }
 
-// Writes slices that hold the whole value: a double most of the time, which is then rounded once.
-__device__ __forceinline__ void finish_slices(const ExactSink& s, int64_t place, int128 first, int128 second,
-                                              int unit) {
-  constexpr int128 kDouble = int128{1} << 53;
-  if (second == 0 && first < kDouble && first > -kDouble && s.divisor != 0) {
-    const double whole = static_cast<double>(static_cast<int64_t>(first));
-    double d = whole * power_of_two(unit / 2) * power_of_two(unit - unit / 2);
-    if (s.divisor > 1) d = divide(d, s.divisor, s.type == DType::Float64);
-    return store<Sum>(s.out, place, s.type, d + 0.0);
-  }
-  const uint64_t bits = round_slices(s.divisor, s.type, (first << kSliceBits) + second, unit - kSliceBits);
-  exact::store_bits(s.out, place, s.type, bits);
+// Writes a sum that is a double.
+__device__ __forceinline__ void finish_double(const ExactSink& s, int64_t place, double d) {
+  if (s.divisor > 1) d = divide(d, s.divisor, s.type == DType::Float64);
+  store<Sum>(s.out, place, s.type, d + 0.0);
 }
 
-// An integer addition to a word in scratch.
-__device__ __forceinline__ void add_to_scratch(const ExactSink& s, int64_t output, int d, int64_t piece) {
-  if (piece == 0) return;
-  atomicAdd(reinterpret_cast<unsigned long long*>(s.word(output, d)), static_cast<unsigned long long>(piece));
-}
-
-// Adds word d of a CTA's part of an output to scratch, in pieces that leave room for many.
+// Writes v * 2^exponent: a double most of the time, in units of the first slice.
 template <class F>
-__device__ __forceinline__ void add_word_to_scratch(const ExactSink& s, int64_t output, int d, int64_t word) {
-  if (d >= F::kDigits - 1) return add_to_scratch(s, output, d, word);
-  add_to_scratch(s, output, d, word & exact::kDigitMask);
-  add_to_scratch(s, output, d + 1, word >> exact::kDigitBits);
-}
-
-// Whether the calling CTA is the last of a tile's units; all threads of the CTA call it, and get the same answer.
-__device__ __forceinline__ bool is_last_unit(const ExactSink& s, int64_t tile) {
-  __shared__ bool last;
-  __syncthreads();  // every thread's additions come before the ticket
-  if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicAdd(s.tickets + tile, 1u) + 1 == s.units;
-    __threadfence();
+__device__ __forceinline__ void finish_value(const ExactSink& s, int64_t place, int128 v, int exponent) {
+  constexpr int128 kDouble = int128{1} << 53;
+  const int128 first = v >> kSliceBits;
+  if (first << kSliceBits == v && first < kDouble && first > -kDouble && s.divisor != 0) {
+    const int unit = exponent + kSliceBits;
+    const double whole = static_cast<double>(static_cast<int64_t>(first));
+    return finish_double(s, place, whole * power_of_two(unit / 2) * power_of_two(unit - unit / 2));
   }
-  __syncthreads();
-  return last;
+  exact::store_bits(s.out, place, s.type, round_slices(s.divisor, s.type, v, exponent));
 }
 
 }  // namespace torch_reduce::cuda

@@ -1,6 +1,7 @@
 // From an exact plan to kernel arguments and a launch: chooses the instantiation, decides nothing.
 #pragma once
 
+#include "../integers.h"
 #include "exact_columns.cuh"
 #include "exact_launch.h"
 #include "exact_rows.cuh"
@@ -13,35 +14,17 @@
 
 namespace torch_reduce::cuda {
 
-// Zeroes scratch, while the kernel after it may start.
-struct ZeroArgs {
-  uint4* words;
-  int64_t count;
-};
-static __global__ void __launch_bounds__(kExactThreads) exact_zero(const __grid_constant__ ZeroArgs a) {
-  allow_next_kernel();
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * kExactThreads + threadIdx.x;
-  if (i < a.count) a.words[i] = uint4{0, 0, 0, 0};
-}
-
-inline ExactSink make_exact_sink(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b) {
-  ExactSink s{};
-  s.out = b.out;
-  s.type = p.out;
-  s.words = words;
-  s.divisor = p.op == Op::Mean ? p.layout.n : 1;
-  s.units = static_cast<uint32_t>(plan.units);
-  s.scratch = static_cast<int64_t*>(b.scratch);
-  s.outputs = p.layout.outputs;
-  s.tickets = reinterpret_cast<uint32_t*>(s.scratch + p.layout.outputs * exact::words_of(p.in));
-  return s;
+inline ExactSink make_exact_sink(const Problem& p, bool words, const Buffers& b) {
+  return {b.out, p.out, words, p.op == Op::Mean ? p.layout.n : 1};
 }
 
 template <class In, Access A>
-cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const void* in, const ExactSink& sink,
+cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b, const ExactSink& sink,
                              const Launch& l, bool dependent) {
-  ExactRowsArgs<A> a{in,
+  auto* const partials = static_cast<int64_t*>(b.scratch);
+  ExactRowsArgs<A> a{b.in,
                      sink,
+                     partials,
                      layout.n,
                      layout.outputs,
                      FastDivisor(plan.units),
@@ -55,7 +38,7 @@ cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout,
   const cudaError_t status = start(exact_rows<In, A>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   using F = exact::FormatOf<In>;
-  const ExactFinishArgs<F> finish{sink.scratch, sink, sink.units, KeptIndex<Access::Strided>(layout, 0)};
+  const ExactFinishArgs<F> finish{partials, sink, a.units.divisor, KeptIndex<Access::Strided>(layout, 0)};
   return start(exact_finish<F>, finish, Launch{layout.outputs, kExactFinishThreads, 0, l.stream, dependent});
 }
 
@@ -72,62 +55,85 @@ cudaError_t start_exact_short_rows(const exact::ExactPlan& plan, const Layout& l
   return start(exact_short_rows<In, A>, a, l);
 }
 
-template <class In, Access A, int Loads>
-cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layout, const void* in,
-                                const ExactSink& sink, const Launch& l) {
-  const KeptDim& inner = layout.kept[layout.kept_dims - 1];
-  const int64_t batch = layout.outputs / inner.size;
-  ExactColumnsArgs<A> a{in,
-                        sink,
-                        layout.n,
-                        inner.size,
-                        inner.in_stride,
-                        inner.out_stride,
-                        layout.reduced_dims ? layout.reduced[0].stride : 0,
-                        FastDivisor(plan.column_tiles),
-                        FastDivisor(plan.column_tiles / batch),
-                        plan.unit_rows,
-                        plan.log_across,
-                        plan.log_warps_across,
-                        plan.direct,
-                        plan.unit_rows <= exact::kMostAdds,
-                        {},
-                        ExactKept<A>(layout, 1),
-                        ReducedIndex<A>(layout)};
+template <Access A>
+ColumnSource<A> column_source(const Layout& layout, const void* in) {
+  const KeptDim& columns = layout.kept[layout.kept_dims - 1];
+  ColumnSource<A> s{in,
+                    layout.n,
+                    columns.size,
+                    columns.in_stride,
+                    columns.out_stride,
+                    layout.reduced_dims ? layout.reduced[0].stride : 0,
+                    {},
+                    ExactKept<A>(layout, 1),
+                    ReducedIndex<A>(layout)};
   if constexpr (A == Access::Segmented) {
-    a.segments = segments(layout, 1);
+    s.segments = segments(layout, 1);
   }
-  return start(exact_columns<In, A, Loads>, a, l);
+  return s;
+}
+
+template <class In, Access A>
+cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b,
+                                const ExactSink& sink, const Launch& l, bool dependent) {
+  constexpr int kLoads = exact::kColumnsLoads;
+  using F = exact::FormatOf<In>;
+  const int64_t columns = layout.kept[layout.kept_dims - 1].size, batches = layout.outputs / columns;
+  const int64_t tiles_across = plan.column_tiles / batches;
+  if (plan.direct) {
+    const ExactShortColumnsArgs<A> a{column_source<A>(layout, b.in), sink, FastDivisor(tiles_across),
+                                     53 - log2_above(layout.n)};
+    return start(exact_short_columns<In, A, kLoads>, a, l);
+  }
+  ColumnPartials partials{nullptr, nullptr, nullptr, layout.outputs, static_cast<uint32_t>(plan.column_tiles),
+                          static_cast<uint32_t>(plan.units)};
+  if (plan.units > 1) {
+    partials.sums = static_cast<int64_t*>(b.scratch);
+    partials.words = partials.sums + plan.units * 2 * layout.outputs;
+    partials.headers = reinterpret_cast<ColumnPartials::Header*>(partials.words + plan.units * F::kWords * layout.outputs);
+  }
+  const ExactColumnsArgs<A> a{column_source<A>(layout, b.in),
+                              sink,
+                              partials,
+                              FastDivisor(plan.column_tiles),
+                              FastDivisor(tiles_across),
+                              plan.unit_rows,
+                              plan.log_across,
+                              exact::most_apart(plan.unit_rows)};
+  const cudaError_t status = start(exact_columns<In, A, kLoads>, a, l);
+  if (status != cudaSuccess || plan.units == 1) return status;
+  const int64_t ctas_across = (columns + kWarp - 1) / kWarp;
+  const ExactFinishColumnsArgs<F> finish{sink,
+                                         partials,
+                                         FastDivisor(columns),
+                                         FastDivisor(ctas_across),
+                                         exact_width<In, A> << plan.log_across,
+                                         static_cast<uint32_t>(tiles_across),
+                                         layout.kept[layout.kept_dims - 1].out_stride,
+                                         KeptIndex<Access::Strided>(layout, 1),
+                                         exact::most_apart(layout.n)};
+  return start(exact_finish_columns<F>, finish,
+               Launch{ctas_across * batches, kExactFinishColumnsThreads, 0, l.stream, dependent});
 }
 
 template <class In>
 cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b,
                                cudaStream_t stream, bool dependent) {
-  const ExactSink sink = make_exact_sink(plan, p, words, b);
-  Launch l{plan.grid, plan.block, plan.shared_bytes, stream, false};
-  if (plan.tickets > 0) {
-    const ZeroArgs zero{static_cast<uint4*>(b.scratch), plan.scratch_bytes / 16};
-    const int64_t grid = (zero.count + kExactThreads - 1) / kExactThreads;
-    const cudaError_t status = start(exact_zero, zero, Launch{grid, kExactThreads, 0, stream, false});
-    if (status != cudaSuccess) return status;
-    l.dependent = dependent;
-  }
+  const ExactSink sink = make_exact_sink(p, words, b);
+  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, false};
   const Layout& layout = p.layout;
   switch (plan.family) {
     case Family::Rows:
-      if (plan.segmented) return start_exact_rows<In, Access::Segmented>(plan, layout, b.in, sink, l, dependent);
-      if (plan.vector) return start_exact_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l, dependent);
-      return start_exact_rows<In, Access::Strided>(plan, layout, b.in, sink, l, dependent);
+      if (plan.segmented) return start_exact_rows<In, Access::Segmented>(plan, layout, b, sink, l, dependent);
+      if (plan.vector) return start_exact_rows<In, Access::Contiguous>(plan, layout, b, sink, l, dependent);
+      return start_exact_rows<In, Access::Strided>(plan, layout, b, sink, l, dependent);
     case Family::ShortRows:
       if (plan.vector) return start_exact_short_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
       return start_exact_short_rows<In, Access::Strided>(plan, layout, b.in, sink, l);
     default:
-      constexpr int kLoads = tuning::kLoadsInFlight;
-      if (plan.segmented) return start_exact_columns<In, Access::Segmented, kLoads>(plan, layout, b.in, sink, l);
-      if (!plan.vector) return start_exact_columns<In, Access::Strided, kLoads>(plan, layout, b.in, sink, l);
-      if (layout.n <= kLoads / 2)
-        return start_exact_columns<In, Access::Contiguous, kLoads / 2>(plan, layout, b.in, sink, l);
-      return start_exact_columns<In, Access::Contiguous, kLoads>(plan, layout, b.in, sink, l);
+      if (plan.segmented) return start_exact_columns<In, Access::Segmented>(plan, layout, b, sink, l, dependent);
+      if (plan.vector) return start_exact_columns<In, Access::Contiguous>(plan, layout, b, sink, l, dependent);
+      return start_exact_columns<In, Access::Strided>(plan, layout, b, sink, l, dependent);
   }
 }
 

@@ -13,6 +13,7 @@ template <Access A>
 struct ExactRowsArgs {
   const void* data;
   ExactSink sink;
+  int64_t* partials;  // of units: [output][unit][word]
   int64_t n, outputs;
   FastDivisor units;  // CTAs per output, which take its tiles in turn
   int log_team;       // 2^log_team warps have a row, or all of the CTA
@@ -48,9 +49,14 @@ __device__ __forceinline__ Tile<In, A, Loads> load_row_tile(const ExactRowsArgs<
 #pragma unroll
       for (int i = 0; i < Loads; ++i) {
         const int64_t left = a.n - (first + i * kWarp) * V;
-        t.part[i] = left >= V  ? load16(at(i))
-                    : left > 0 ? load_first(at(i), static_cast<int>(left))
-                               : uint4{0, 0, 0, 0};
+        t.part[i] = left >= V ? load16(at(i)) : uint4{0, 0, 0, 0};
+      }
+      if (a.n % V != 0) {
+#pragma unroll
+        for (int i = 0; i < Loads; ++i) {
+          const int64_t left = a.n - (first + i * kWarp) * V;
+          if (left > 0 && left < V) t.part[i] = load_first(at(i), static_cast<int>(left));
+        }
       }
     }
   }
@@ -146,18 +152,17 @@ __device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& s
     }
     slices.set(above<In>(range.most));
   }
-  if (!beyond && (one_slice_is_enough<In> || range.is_multiple(slices.window.unit))) {
-    for_each(t, [&](In x, int) { sums.add_to_first(slices.window, widen<double>(x)); });
-    sums.remove_from_first(slices.window, Tile::kElements);
-  } else if (!beyond && range.is_multiple(slices.window.unit - kSliceBits)) {
+  if (!beyond && slices.first_holds(range)) {
+    slices.add_to_first(t);
+  } else if (!beyond && slices.both_hold(range)) {
     for_each(t.again(), [&](In x, int) { sums.add_to_both(slices.window, widen<double>(x)); });
     sums.remove_from_both(slices.window, Tile::kElements);
+    slices.adds += Tile::kElements;
   } else {
     const Tile copy = t.again();
     add_wide_tile<In>(copy, range, words);
     return true;
   }
-  slices.adds += Tile::kElements;
   return closed;
 }
 
@@ -210,8 +215,10 @@ __global__ void __launch_bounds__(exact::kRowsWarps* kWarp, 1) exact_rows(const 
   const Slices& sums = slices.column[0];
   if (a.log_team == 0 && !closed) {  // the same in every lane
     const int128 first = sum_across_warp(sums.first), second = sum_across_warp(sums.second);
-    const int unit_of_first = slices.open ? slices.window.unit : kLowestUnit<F>;
-    if (lane == 0 && exists) finish_slices(a.sink, place_out, first, second, unit_of_first);
+    const int unit_of_second = (slices.open ? slices.window.unit : kLowestUnit<F>)-kSliceBits;
+    if (lane == 0 && exists) {
+      finish_value<F>(a.sink, place_out, (first << kSliceBits) + second, unit_of_second);
+    }
     return;
   }
   if (slices.open) close_slices<In>(sums.first, sums.second, slices.window.unit, words);
@@ -222,7 +229,7 @@ __global__ void __launch_bounds__(exact::kRowsWarps* kWarp, 1) exact_rows(const 
 #pragma unroll 8
     for (int c = 0; c < kCopies<In> * team_warps; ++c) sum += words[c * F::kWords + d];
     words[d] = sum;
-    if (a.units.divisor > 1) a.sink.scratch[(output * a.units.divisor + unit) * F::kWords + d] = sum;
+    if (a.units.divisor > 1) a.partials[(output * a.units.divisor + unit) * F::kWords + d] = sum;
   }
   if (a.units.divisor > 1) return;
   __syncwarp();

@@ -103,9 +103,7 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
       finish_by_lane<In>(a.sink, a.n, place_out, [&](int64_t i) { return from[a.reduced.at(i)]; });
       continue;
     }
-    double d = sum[u];
-    if (a.sink.divisor > 1) d = divide(d, a.sink.divisor, a.sink.type == DType::Float64);
-    store<Sum>(a.sink.out, place_out, a.sink.type, d + 0.0);
+    finish_double(a.sink, place_out, sum[u]);
   }
 }
 

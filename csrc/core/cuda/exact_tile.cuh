@@ -73,7 +73,7 @@ __device__ __forceinline__ uint4 load_first(const In* from, int count) {
   return bit_cast<uint4>(v);
 }
 
-// Calls f(element, column) for every element of a tile.
+// Calls f(element, its place in the load) for every element of a tile.
 template <class Tile, class F>
 __device__ __forceinline__ void for_each(const Tile& tile, F f) {
 #pragma unroll
@@ -97,6 +97,8 @@ constexpr bool one_slice_is_enough = std::is_same<In, Half>::value;
 template <class In, int Columns>
 struct OpenSlices {
   using F = exact::FormatOf<In>;
+  // Bits between the largest element and the top of a slice: the sum of kTogether elements lies below that too.
+  static constexpr int kTopBits = 3, kTogether = 1 << kTopBits;
   Window window;
   Slices column[Columns];
   int adds = 0;  // to a column, since the window was set
@@ -104,15 +106,43 @@ struct OpenSlices {
 
   // Whether the window does for elements below 2^above, `more` of them a column.
   __device__ __forceinline__ bool fits(int above, int more) const {
-    return open && above <= window.unit + kSliceBits &&
-           unit_for<F>(above + exact::kSlack) + exact::kLower >= window.unit && adds + more <= exact::kMostAdds;
+    return open && above + kTopBits <= window.unit + kSliceBits &&
+           unit_for<F>(above + kTopBits + exact::kSlack) + exact::kLower >= window.unit &&
+           adds + more <= exact::kMostAdds;
   }
   __device__ __forceinline__ void set(int above) {
-    window = window_for<F>(above + exact::kSlack);
+    window = window_for<F>(above + kTopBits + exact::kSlack);
 #pragma unroll
     for (auto& c : column) c = Slices{};
     adds = 0;
     open = true;
+  }
+  // Whether elements in the window and in this range are whole in the first slice; in both.
+  __device__ __forceinline__ bool first_holds(const Range<In>& range) const {
+    return one_slice_is_enough<In> || range.is_multiple(window.unit);
+  }
+  __device__ __forceinline__ bool both_hold(const Range<In>& range) const {
+    return range.is_multiple(window.unit - kSliceBits);
+  }
+
+  // A tile that the first slice holds. kTogether multiples of 2^w below 2^(w+47) add in a double without error.
+  template <class Tile>
+  __device__ __forceinline__ void add_to_first(const Tile& t) {
+    constexpr int kRows = Tile::kElements / Columns, kSums = (kRows + kTogether - 1) / kTogether;
+    double sum[Columns][kSums];
+    int row[Columns] = {};
+    for_each(t, [&](In x, int v) {
+      const int c = Columns > 1 ? v : 0, r = row[c]++;
+      double& s = sum[c][r / kTogether];
+      s = r % kTogether == 0 ? widen<double>(x) : s + widen<double>(x);
+    });
+#pragma unroll
+    for (int c = 0; c < Columns; ++c) {
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) column[c].add_to_first(window, sum[c][i]);
+      column[c].remove_from_first(window, kSums);
+    }
+    adds += kRows;
   }
 };
 

@@ -51,40 +51,40 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
   const int64_t lanes = vectors * batch;
   plan.log_across = std::min(5, log2_above(vectors));
-  const int64_t loads = tuning::kLoadsInFlight;
-  plan.direct =
-      plan.log_across == 5 && l.n <= kMostAdds && (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
+  plan.direct = plan.log_across == 5 && l.n <= kDirectMostRows &&
+                (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
   int log_warps = log2_above(kWarps);
-  const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <= tuning::kColumnsSmall;
-  if (small && !plan.direct) {  // tiles narrow enough that no column is split, down to a memory sector
-    const int64_t narrowest = std::min<int64_t>(plan.log_across, 1);
-    while (plan.log_across > narrowest && l.n > (2 * kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;
-  }
-  const int64_t lanes_along = kWarp >> plan.log_across;
   if (plan.direct) {
     while (log_warps > 0 && (int64_t{kWarp} << log_warps) > vectors) --log_warps;
     while (log_warps > 1 && ceil_div(vectors, int64_t{kWarp} << log_warps) * batch < 2 * gpu.sms) --log_warps;
-    plan.log_warps_across = log_warps;
     plan.block = kWarp << log_warps;
-  } else {
-    while (log_warps > 0 && (lanes_along << (log_warps - 1)) * loads >= l.n) --log_warps;
-    plan.block = kWarp << log_warps;
+    plan.column_tiles = ceil_div(vectors, plan.block) * batch;
+    plan.grid = plan.column_tiles;
+    return;
   }
-  const int64_t lanes_across = int64_t{1} << (plan.log_across + plan.log_warps_across);
-  plan.column_tiles = ceil_div(vectors, lanes_across) * batch;
-  plan.shared_bytes = plan.direct ? 0 : (words + 2) * lanes_across * v * 8;
+  constexpr int64_t loads = kColumnsLoads;
+  const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <= tuning::kColumnsSmall;
+  if (small) {  // tiles narrow enough that no column is split, down to a memory sector
+    const int64_t narrowest = std::min<int64_t>(plan.log_across, 1);
+    while (plan.log_across > narrowest && l.n > (2 * kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;
+  } else if (plan.log_across == 5 && v > 4) {  // half a tile's partials: so twice as many CTAs find room for theirs
+    plan.log_across = 4;
+  }
+  const int64_t lanes_along = kWarp >> plan.log_across;
+  while (log_warps > 0 && (lanes_along << (log_warps - 1)) * loads >= l.n) --log_warps;
+  plan.block = kWarp << log_warps;
+  plan.column_tiles = ceil_div(vectors, int64_t{1} << plan.log_across) * batch;
+  const int64_t width = v << plan.log_across, slices = size_of(p.in) > 2 ? 2 : 1;
+  plan.shared_bytes = (words + slices * (lanes_along << log_warps)) * width * 8;
   plan.unit_rows = std::max<int64_t>(l.n, 1);
-  const int64_t scratch = l.outputs * words * 8 + plan.column_tiles * 4;
-  if (!plan.direct && scratch <= kMaxScratch) {
-    const int64_t step = (lanes_along << log_warps) * loads;  // rows that a CTA takes at once
-    const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / plan.column_tiles, 1);
-    const int64_t steps = ceil_div(l.n, step);
-    const int64_t units = small && steps <= 4 ? 1 : std::min({wanted, steps, kColumnsMostUnits});
-    plan.unit_rows = ceil_div(steps, units) * step;
-  }
+  const int64_t step = (lanes_along << log_warps) * loads;  // rows that a CTA takes at once
+  const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / plan.column_tiles, 1);
+  const int64_t room = kMaxScratch / (l.outputs * (words + 2) * 8 + plan.column_tiles * 8);
+  const int64_t steps = ceil_div(l.n, step);
+  const int64_t units = small && steps <= 4 ? 1 : std::max<int64_t>(std::min({wanted, steps, room}), 1);
+  plan.unit_rows = std::max<int64_t>(ceil_div(steps, units) * step, 1);
   plan.units = std::max<int64_t>(ceil_div(l.n, plan.unit_rows), 1);
   plan.grid = plan.column_tiles * plan.units;
-  if (plan.units > 1) plan.tickets = plan.column_tiles;
 }
 
 }  // namespace
@@ -119,8 +119,9 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const int64_t out_bytes = words ? words_of(p.in) * 8 : static_cast<int64_t>(size_of(p.out));
   plan.launches = 1;
   if (plan.units > 1) {
-    const int64_t accumulators = l.outputs * (plan.tickets > 0 ? 1 : plan.units);
-    plan.scratch_bytes = ceil_div(accumulators * words_of(p.in) * 8 + plan.tickets * 4, 16) * 16;
+    const int64_t columns = plan.family == Family::Columns;
+    const int64_t partial = l.outputs * (words_of(p.in) + 2 * columns) * 8 + columns * plan.column_tiles * 8;
+    plan.scratch_bytes = ceil_div(plan.units * partial, 16) * 16;
     plan.launches = 2;
   }
   plan.expected_bytes =

@@ -15,10 +15,9 @@ struct ExactPlan {
   int log_team = 0;   // Rows: 2^log_team warps reduce a row or a unit, or all of the CTA where it has fewer
   int log_lanes = 0;  // ShortRows: 2^log_lanes lanes share an output
   // Columns: as in Plan; `direct` where a lane has its columns alone.
-  int log_across = 0, log_warps_across = 0;
+  int log_across = 0;
   int64_t unit_rows = 0, column_tiles = 0;
   bool direct = false;
-  int64_t tickets = 0;  // Columns: CTAs of a tile add up in scratch; Rows leave a superaccumulator each
   int64_t shared_bytes = 0, scratch_bytes = 0, expected_bytes = 0;
   int launches = 0;
 };

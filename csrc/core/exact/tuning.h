@@ -33,8 +33,17 @@ constexpr int kRowsElements = 16;
 
 // Columns of at most so many elements, or so many that their lanes fill the GPU, have a lane to themselves.
 constexpr int64_t kDirectRows = 64;
+constexpr int64_t kDirectMostRows = 1 << 10;
 constexpr int64_t kDirectLanesPerSm = 1024;
-constexpr int64_t kColumnsCtasPerSm = 6;
-constexpr int64_t kColumnsMostUnits = 1024;
+constexpr int kColumnsLoads = 4;
+constexpr int64_t kColumnsCtasPerSm = 2;
+
+// Columns' slices are added up as integers of 128 bits and a sign: n of 50 bits, the second slice's 50 below, and these
+// octaves between windows.
+inline int most_apart(int64_t n) {
+  int bits = 127 - 2 * kSliceBits - 1;
+  while (bits > 0 && n > 1) n = (n + 1) / 2, --bits;
+  return bits;
+}
 
 }  // namespace torch_reduce::exact
