@@ -166,29 +166,40 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   }
   __syncthreads();
 
+  // All threads add up: where there are more than columns, those of a warp that have one column, then those of all.
   const int exponent = base == INT_MAX ? ColumnPartials::kNothing : base - kSliceBits;
   if (a.partials.units > 1 && threadIdx.x == 0) a.partials.headers[blockIdx.x] = {exponent, spilled};
-  for (int s = threadIdx.x; s < width; s += blockDim.x) {
-    const int64_t c = column0 + s % across * V + s / across;
-    if (c >= a.source.columns) continue;
+  const int threads = blockDim.x, side = min(width, threads), parts = threads / max(side, kWarp);
+  for (int s = threadIdx.x % side; s < width; s += side) {
     int128 sum = 0;
 #pragma unroll 4
-    for (int i = 0; i < along; ++i) {
+    for (int i = threadIdx.x / side; i < along; i += threads / side) {
       const int of = windows[i * across + s % across];
       const int64_t* const slot = slots + i * width + s;
       const int128 v = join(slot[0], kSlices > 1 ? slot[along * width] : 0);
       sum += of == INT_MAX ? 0 : v << (of - base);
     }
-    const int64_t output = batch * a.source.columns + c;
+    for (int mask = side; mask < kWarp; mask *= 2) sum += exchange(sum, mask);
+    if (parts > 1) {  // so there is one s
+      __syncthreads();
+      int64_t* const sums = slots + (threadIdx.x / max(side, kWarp) * width + s) * 2;
+      sums[0] = static_cast<int64_t>(sum);
+      sums[1] = static_cast<int64_t>(sum >> 64);
+      __syncthreads();
+      sum = 0;
+      for (int i = 0; i < parts; ++i) {
+        const int64_t* const part = slots + (i * width + s) * 2;
+        sum += (static_cast<int128>(part[1]) << 64) + static_cast<uint64_t>(part[0]);
+      }
+    }
+    const int64_t c = column0 + s % across * V + s / across;
+    if (threadIdx.x >= side || c >= a.source.columns) continue;
+    const int64_t output = batch * a.source.columns + c, place = a.source.place_out(batch, c);
     if (a.partials.units > 1) {
       a.partials.set_sum(unit, output, sum);
-      if (spilled) {
-        for (int d = 0; d < F::kWords; ++d) *a.partials.template word<F>(unit, d, output) = words[d * width + s];
-      }
-      continue;
-    }
-    const int64_t place = a.source.place_out(batch, c);
-    if (!spilled) {
+      if (!spilled) continue;
+      for (int d = 0; d < F::kWords; ++d) *a.partials.template word<F>(unit, d, output) = words[d * width + s];
+    } else if (!spilled) {
       finish_value<F>(a.sink, place, sum, sum == 0 ? F::kLowest : exponent);
     } else {
       if (sum != 0) spill<F>(Digits{words + s, width}, sum, exponent);
@@ -227,13 +238,13 @@ struct ExactFinishColumnsArgs {
   int most_apart;
 };
 constexpr int kExactFinishColumnsThreads = 256;
+constexpr int kMostShift = 64;  // larger ones are of exponents too far apart, whose sum is not used
 
 template <class F>
 __global__ void __launch_bounds__(kExactFinishColumnsThreads)
     exact_finish_columns(const __grid_constant__ ExactFinishColumnsArgs<F> a) {
   constexpr int kWarps = kExactFinishColumnsThreads / kWarp;
   __shared__ int lowest[kWarps][kWarp], highest[kWarps][kWarp];
-  __shared__ bool has_words[kWarps][kWarp];
   __shared__ uint64_t halves[2][kWarps][kWarp];
   const ColumnPartials& p = a.partials;
   const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -244,45 +255,51 @@ __global__ void __launch_bounds__(kExactFinishColumnsThreads)
   const int64_t output = static_cast<int64_t>(batch) * a.columns.divisor + (exists ? column : 0);
 
   wait_for_previous_kernel();
+  // The sum so far, in units of the lowest exponent so far.
   int low = INT_MAX, high = INT_MIN;
   bool words = false;
-  for (uint32_t unit = warp; unit < p.units; unit += kWarps) {
-    const ColumnPartials::Header header = p.headers[unit * p.tiles + tile];
-    words |= header.has_words != 0;
-    if (header.exponent == ColumnPartials::kNothing) continue;
-    low = min(low, header.exponent);
-    high = max(high, header.exponent);
-  }
-  lowest[warp][lane] = low;
-  highest[warp][lane] = high;
-  has_words[warp][lane] = words;
-  __syncthreads();
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) {
-    low = min(low, lowest[w][lane]);
-    high = max(high, highest[w][lane]);
-    words |= has_words[w][lane];
-  }
-  const bool apart = words || (high > low && high - low > a.most_apart);
   int128 sum = 0;
-  if (!apart) {
-#pragma unroll 4
-    for (uint32_t unit = warp; unit < p.units; unit += kWarps) {
-      const int exponent = p.headers[unit * p.tiles + tile].exponent;
-      const int128 v = p.sum(unit, output);
-      sum += exponent == ColumnPartials::kNothing ? 0 : v << (exponent - low);
+  const auto add = [&](int exponent, int128 v) {
+    const int lower = min(low, exponent);
+    if (low - lower < kMostShift) sum <<= low == INT_MAX ? 0 : low - lower;
+    if (exponent - lower < kMostShift) sum += v << (exponent - lower);
+    low = lower;
+    high = max(high, exponent);
+  };
+  constexpr int kAtOnce = 8;
+  for (uint32_t first = warp; first < p.units; first += kAtOnce * kWarps) {
+    ColumnPartials::Header header[kAtOnce];
+    int128 v[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const uint32_t unit = first + i * kWarps;
+      header[i] = {ColumnPartials::kNothing, 0};
+      if (unit >= p.units) continue;
+      header[i] = p.headers[unit * p.tiles + tile];
+      v[i] = p.sum(unit, output);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      words |= header[i].has_words != 0;
+      if (header[i].exponent != ColumnPartials::kNothing) add(header[i].exponent, v[i]);
     }
   }
+  lowest[warp][lane] = low;
+  highest[warp][lane] = words ? INT_MAX : high;
   halves[0][warp][lane] = static_cast<uint64_t>(sum);
   halves[1][warp][lane] = static_cast<uint64_t>(sum >> 64);
   __syncthreads();
   if (warp > 0 || !exists) return;
   const int64_t place = a.batch.out(batch) + column * a.column_out_stride;
-  if (apart) return finish_column_in_words<F>(p, tile, output, a.sink, place);
-  sum = 0;
 #pragma unroll
-  for (int w = 0; w < kWarps; ++w) {
-    sum += (static_cast<int128>(static_cast<int64_t>(halves[1][w][lane])) << 64) + halves[0][w][lane];
+  for (int w = 1; w < kWarps; ++w) {
+    const int128 v = (static_cast<int128>(static_cast<int64_t>(halves[1][w][lane])) << 64) + halves[0][w][lane];
+    words |= highest[w][lane] == INT_MAX;
+    if (lowest[w][lane] != INT_MAX) add(lowest[w][lane], v);
+    high = max(high, highest[w][lane]);
+  }
+  if (words || (high > low && high - low > a.most_apart)) {
+    return finish_column_in_words<F>(p, tile, output, a.sink, place);
   }
   finish_value<F>(a.sink, place, sum, low == INT_MAX ? F::kLowest : low);
 }

@@ -81,8 +81,11 @@ cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layo
   const int64_t columns = layout.kept[layout.kept_dims - 1].size, batches = layout.outputs / columns;
   const int64_t tiles_across = plan.column_tiles / batches;
   if (plan.direct) {
+    constexpr int kWidth = exact_width<In, A>;
+    const bool wide = kWidth > 1 && sink.type == dtype_of<In>::value && !sink.words &&
+                      stores_are_aligned(layout, b.out, kWidth, sizeof(In));
     const ExactShortColumnsArgs<A> a{column_source<A>(layout, b.in), sink, FastDivisor(tiles_across),
-                                     53 - log2_above(layout.n)};
+                                     53 - log2_above(layout.n), wide};
     return start(exact_short_columns<In, A, kLoads>, a, l);
   }
   ColumnPartials partials{nullptr, nullptr, nullptr, layout.outputs, static_cast<uint32_t>(plan.column_tiles),
@@ -128,6 +131,7 @@ cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, b
       if (plan.vector) return start_exact_rows<In, Access::Contiguous>(plan, layout, b, sink, l, dependent);
       return start_exact_rows<In, Access::Strided>(plan, layout, b, sink, l, dependent);
     case Family::ShortRows:
+      if (plan.segmented) return start_exact_short_rows<In, Access::Segmented>(plan, layout, b.in, sink, l);
       if (plan.vector) return start_exact_short_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
       return start_exact_short_rows<In, Access::Strided>(plan, layout, b.in, sink, l);
     default:

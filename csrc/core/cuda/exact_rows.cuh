@@ -205,8 +205,12 @@ __global__ void __launch_bounds__(exact::kRowsWarps* kWarp, 1) exact_rows(const 
   bool closed = a.sink.words;
 #pragma unroll 1
   while (tile < tiles) {
-    const int take = __shfl_sync(kAllLanes, lane == 0 ? atomicAdd(&taken[team], 1) : 0, 0);
-    tile = static_cast<int64_t>(take) * a.units.divisor + unit;
+    if (a.log_team == 0) {
+      ++tile;
+    } else {
+      const int take = __shfl_sync(kAllLanes, lane == 0 ? atomicAdd(&taken[team], 1) : 0, 0);
+      tile = static_cast<int64_t>(take) * a.units.divisor + unit;
+    }
     const RowTile t = next;
     if (tile < tiles) next = load_row_tile<In, A, kLoads>(a, place_in, tile);
     closed |= add_row_tile<In>(t, slices, words);

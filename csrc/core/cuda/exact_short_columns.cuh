@@ -34,13 +34,17 @@ struct ColumnSource {
   template <class In, int Loads>
   __device__ __forceinline__ Tile<In, A, Loads> load(const In* top, int64_t first, int apart, int64_t end) const {
     Tile<In, A, Loads> t;
+    const In* at = A == Access::Contiguous ? top + first * next_row : top;
+    const int64_t step = apart * next_row;
 #pragma unroll
     for (int i = 0; i < Loads; ++i) {
       const int64_t r = first + i * apart;
       if constexpr (A == Access::Strided) {
         t.part[i] = r < end ? top[row(r)] : zero_element<In>();
       } else {
-        t.part[i] = r < end ? load16(top + row(r)) : uint4{0, 0, 0, 0};
+        if constexpr (A == Access::Segmented) at = top + row(r);
+        t.part[i] = r < end ? load16(at) : uint4{0, 0, 0, 0};
+        at += step;
       }
     }
     return t;
@@ -53,6 +57,7 @@ struct ExactShortColumnsArgs {
   ExactSink sink;
   FastDivisor tiles_across;  // CTAs side by side over the columns of one batch
   int bits;                  // log2 of 2^53 / n
+  bool wide_store;           // a lane's results lie side by side, aligned, in the output, whose type is In
 };
 
 template <class In, Access A, int Loads>
@@ -80,14 +85,24 @@ __global__ void __launch_bounds__(kExactThreads, 3)
   }
   const bool fits =
       !is_beyond<In>(range.most, a.bits) && range.is_multiple(max(above<In>(range.most) - a.bits, F::kLowest));
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    const int64_t place = a.source.place_out(batch, column + v);
-    if (fits && !a.sink.words && a.sink.divisor != 0) {
-      finish_double(a.sink, place, sum[v]);
-    } else {
-      finish_by_lane<In>(a.sink, a.source.n, place, [&](int64_t i) { return top[a.source.row(i) + v]; });
+  const int64_t place = a.source.place_out(batch, column);
+  if (!fits || a.sink.words || a.sink.divisor == 0) {
+#pragma unroll 1
+    for (int v = 0; v < V; ++v) {
+      finish_by_lane<In>(a.sink, a.source.n, place + v * a.source.column_out_stride,
+                         [&](int64_t i) { return top[a.source.row(i) + v]; });
     }
+  } else if (a.wide_store) {
+    Vector<In> results;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const double d = a.sink.divisor > 1 ? divide(sum[v], a.sink.divisor, sizeof(In) == 8) : sum[v];
+      results.e[v] = Narrow<In, double>::from(d + 0.0);
+    }
+    if constexpr (V > 1) *reinterpret_cast<Vector<In>*>(static_cast<In*>(a.sink.out) + place) = results;
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v) finish_double(a.sink, place + v * a.source.column_out_stride, sum[v]);
   }
 }
 

@@ -161,6 +161,11 @@ struct Slices {
 
 __extension__ typedef __int128 int128;
 
+__device__ __forceinline__ int128 exchange(int128 v, int lane_mask) {
+  const uint64_t low = exchange(static_cast<uint64_t>(v), lane_mask);
+  return (static_cast<int128>(exchange(static_cast<int64_t>(v >> 64), lane_mask)) << 64) + low;
+}
+
 // The value of slices in units of the second one.
 __device__ __forceinline__ int128 join(int64_t first, int64_t second) {
   return (static_cast<int128>(first) << kSliceBits) + second;
@@ -200,7 +205,7 @@ __device__ __forceinline__ Range<In> range_across_warp(Range<In> range) {
 
 // d / n with the trace of what was cut in the last bit, so that a narrower type is rounded to correctly; to double
 // itself the quotient is rounded at once.
-__device__ __forceinline__ double divide(double d, int64_t n, bool to_double) {
+static __device__ __noinline__ double divide(double d, int64_t n, bool to_double) {
   const double m = static_cast<double>(n);
   if (to_double) return __ddiv_rn(d, m);
   const double q = __ddiv_rz(d, m);

@@ -15,9 +15,21 @@ __device__ __forceinline__ int64_t* shared_words() {
 }
 #endif
 
-// Several kept dims with every way to read 16 bytes.
+// The kept dims without the innermost `skip`, in the input and in the output.
 template <Access A>
-using ExactKept = KeptIndex<A == Access::Strided ? A : Access::Segmented>;
+struct ExactKept : KeptIndex<A> {
+  using KeptIndex<A>::KeptIndex;
+};
+template <>
+struct ExactKept<Access::Contiguous> {
+  int64_t in_stride, out_stride;
+
+  ExactKept(const Layout& l, int skip)
+      : in_stride(l.kept_dims > skip ? l.kept[0].in_stride : 0),
+        out_stride(l.kept_dims > skip ? l.kept[0].out_stride : 0) {}
+  __device__ __forceinline__ int64_t in(int64_t index) const { return index * in_stride; }
+  __device__ __forceinline__ int64_t out(int64_t index) const { return index * out_stride; }
+};
 
 template <class In, Access A>
 constexpr int exact_width = A == Access::Strided ? 1 : vector_width<In>;

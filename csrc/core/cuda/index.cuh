@@ -1,6 +1,8 @@
 // From an output's or an element's number to its place in memory.
 #pragma once
 
+#include <algorithm>
+
 #include "../plan.h"
 #include "device.cuh"
 
@@ -145,6 +147,14 @@ inline Segments segments(const Layout& l, int64_t elements_per_index) {
   const ReducedDim inner = l.reduced_dims ? l.reduced[l.reduced_dims - 1] : ReducedDim{1, 0};
   return {FastDivisor(inner.size / elements_per_index), inner.stride * elements_per_index,
           two ? l.reduced[0].stride : 0};
+}
+
+// Whether every thread's `width` results start at a multiple of `width` of the output.
+inline bool stores_are_aligned(const Layout& layout, const void* out, int64_t width, int64_t element_bytes) {
+  const int64_t bytes = std::min<int64_t>(width * element_bytes, 16);
+  bool aligned = reinterpret_cast<uintptr_t>(out) % bytes == 0 && layout.kept[layout.kept_dims - 1].out_stride == 1;
+  for (int d = 0; d + 1 < layout.kept_dims; ++d) aligned &= layout.kept[d].out_stride % width == 0;
+  return aligned;
 }
 
 }  // namespace torch_reduce::cuda

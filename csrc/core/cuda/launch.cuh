@@ -173,14 +173,6 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
   });
 }
 
-// Whether every thread's `width` results start at a multiple of `width` of the output.
-inline bool stores_are_aligned(const Layout& layout, const void* out, int64_t width, int64_t element_bytes) {
-  const int64_t bytes = std::min<int64_t>(width * element_bytes, 16);
-  bool aligned = reinterpret_cast<uintptr_t>(out) % bytes == 0 && layout.kept[layout.kept_dims - 1].out_stride == 1;
-  for (int d = 0; d + 1 < layout.kept_dims; ++d) aligned &= layout.kept[d].out_stride % width == 0;
-  return aligned;
-}
-
 template <class Acc, Access A>
 ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const Source& source, Sink<Acc> sink) {
   const KeptDim& columns = layout.kept[layout.kept_dims - 1];

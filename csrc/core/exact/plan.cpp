@@ -74,7 +74,7 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   while (log_warps > 0 && (lanes_along << (log_warps - 1)) * loads >= l.n) --log_warps;
   plan.block = kWarp << log_warps;
   plan.column_tiles = ceil_div(vectors, int64_t{1} << plan.log_across) * batch;
-  const int64_t width = v << plan.log_across, slices = size_of(p.in) > 2 ? 2 : 1;
+  const int64_t width = v << plan.log_across, slices = size_of(p.in) > 2 || !plan.vector ? 2 : 1;
   plan.shared_bytes = (words + slices * (lanes_along << log_warps)) * width * 8;
   plan.unit_rows = std::max<int64_t>(l.n, 1);
   const int64_t step = (lanes_along << log_warps) * loads;  // rows that a CTA takes at once
