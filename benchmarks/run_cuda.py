@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import torch
 
-from torch_reduce.testing import exact_on_cuda
-
 from . import check, contenders
 from .limit import Cub, Limit
 from .rows import row
@@ -64,8 +62,7 @@ class Bench:
         if self.limit.available:
             calls["limit"] = self.limit.call(case)
         for mode in contenders.modes(case):
-            if mode != "exact" or exact_on_cuda():
-                calls[mode] = contenders.ours(case, mode)
+            calls[mode] = contenders.ours(case, mode)
         calls["torch"] = contenders.eager(case)
         if self.compile_peer:
             calls["inductor"] = contenders.inductor(case)

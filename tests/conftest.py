@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import exact_on_cuda
 
 
 def why_no_cuda() -> str | None:
@@ -36,15 +35,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips tests marked ``cuda``, those of test_cuda.py, where there is no GPU, and those of exact sums on one."""
-    not_offered = pytest.mark.skip(reason="exact is not offered on CUDA yet: TORCH_REDUCE_EXACT_CUDA=1 tries it")
+    """Skips tests marked ``cuda``, those of test_cuda.py, where there is no GPU."""
     for item in items:
         if item.get_closest_marker("cuda"):
             item.add_marker(needs_cuda)
-        of_exact = item.path.name in ("test_exact.py", "test_exact_accumulator.py")
-        device = item.callspec.params.get("device") if hasattr(item, "callspec") else None
-        if of_exact and device == "cuda" and why_no_cuda() is None and not exact_on_cuda():
-            item.add_marker(not_offered)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -102,7 +102,7 @@ def poisoned(shape, dtype=torch.float32):
 
 
 @shapes
-@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
 def test_poisoned_out_and_scratch(shape, dim, mode):
     """Nothing is read before it is written: freed memory full of NaN comes back as scratch and as output."""
     x = (fill(shape, torch.int8) % 16).float()
@@ -124,7 +124,7 @@ def capture(x, dim, out, mode):
 
 
 @shapes
-@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
 def test_graph_capture_and_replay(shape, dim, mode):
     """Every replay starts from nothing: poisoned outputs, new inputs, the sums of the new inputs."""
     x = torch.zeros(shape, device="cuda")
@@ -139,7 +139,7 @@ def test_graph_capture_and_replay(shape, dim, mode):
         assert_same_bits(out, torch_reduce.sum(values, dim))
 
 
-@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
 def test_two_streams_at_once(mode):
     inputs = [(fill((2**20 + i,), torch.int8, start=i) % 16).float() for i in range(2)]
     expected = [torch_reduce.sum(x) for x in inputs]
@@ -156,7 +156,7 @@ def test_two_streams_at_once(mode):
         assert_same_bits(torch.stack(mine), true.expand(200))
 
 
-@pytest.mark.parametrize("mode", ["atomic", "deterministic"])
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
 def test_two_replays_at_once(mode):
     """Two graphs, captured alike, replayed on two streams: they share no ticket and no scratch that is in use."""
     inputs = [(fill((2**20,), torch.int8, start=i) % 16).float() for i in range(2)]

@@ -24,8 +24,11 @@ TUNING = "csrc/core/exact/tuning.h"
 BLOCK = "csrc/core/cpu/exact_block.h"
 SLICES = "csrc/core/cuda/exact_slices.cuh"
 DIGITS = "csrc/core/cuda/exact_digits.cuh"
+FINISH = "csrc/core/cuda/exact_finish.cuh"
+TILE = "csrc/core/cuda/exact_tile.cuh"
 ROWS = "csrc/core/cuda/exact_rows.cuh"
 COLUMNS = "csrc/core/cuda/exact_columns.cuh"
+SHORT_COLUMNS = "csrc/core/cuda/exact_short_columns.cuh"
 # The file, what to replace, by what, and what that is.
 MUTANTS = {
     "cpu": [
@@ -63,8 +66,16 @@ MUTANTS = {
         (SLICES, "kFraction = 52, kBias = 1023", "kFraction = 50, kBias = 1023", "fp64's last place"),
         (SLICES, "min(static_cast<uint32_t>(__double2loint(x)), 1u)", "0u", "the magnitude of tiny fp64 numbers"),
         (DIGITS, "+ (before + low < low)", "", "the carry between the halves of a word"),
-        (DIGITS, "add_to_scratch(s, accumulator, d + 1, word >> exact::kDigitBits);", "", "the carry into scratch"),
+        (DIGITS, "lane < 4 ? piece(lane + 1)", "lane < 0 ? piece(lane + 1)", "the top of a warp's sum"),
+        (DIGITS, "uint64_t{limb(i)} << 32 | limb(i - 1)", "uint64_t{limb(i)} << 32", "a digit's lower part"),
         (DIGITS, "kDouble = int128{1} << 53", "kDouble = int128{1} << 62", "what a double holds"),
+        (TUNING, "bits = 127 - 2 * kSliceBits - 1", "bits = 127 - kSliceBits", "how far apart windows may be"),
+        (TILE, "kTopBits = 3, kTogether = 1 << kTopBits", "kTopBits = 3, kTogether = 16", "how many add in a double"),
+        (FINISH, "((from + through) ^ through)", "from", "a carry through digits of ones"),
+        (FINISH, "up[i] = carry[i] > 0;", "up[i] = 0;", "a carry between digits"),
+        (FINISH, "down[i] = carry[i] < 0;", "down[i] = 0;", "a borrow between digits"),
+        (FINISH, "d.first() + i < highest - 4", "d.first() + i < highest - 5", "the lowest digits' part in a warp's tie"),
+        (SHORT_COLUMNS, "!is_beyond<In>(range.most, a.bits) &&", "", "the largest number in a short column"),
         (ROWS, "upper = lower;", "upper = lower / 2;", "the border between windows of a tile"),
         (COLUMNS, "if (magnitude(x) < least) {", "if (magnitude(x) < least / 2) {", "what a column's slices hold"),
     ],

@@ -5,7 +5,6 @@ context managers that force a plan, a CPU instruction set or a number of threads
 
 import contextlib
 import math
-import os
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -27,7 +26,6 @@ __all__ = [
     "constrained_plan",
     "cpu_capability",
     "error_bound",
-    "exact_on_cuda",
     "fill",
     "legal_plans",
     "model",
@@ -220,8 +218,3 @@ def num_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def exact_on_cuda() -> bool:
-    """Whether mode exact may be tried on CUDA in this process: TORCH_REDUCE_EXACT_CUDA is 1."""
-    return os.environ.get("TORCH_REDUCE_EXACT_CUDA") == "1"

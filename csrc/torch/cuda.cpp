@@ -6,8 +6,6 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
-#include <cstdlib>
-
 #include "../core/cuda/exact_launch.h"
 #include "exact.h"
 #include "planning.h"
@@ -29,16 +27,6 @@ Gpu describe_gpu(int device) {
 }
 
 namespace {
-
-// Where there is no GPU the exact kernels pass their tests in the emulator, which sees no races and has not the
-// hardware's own instructions. They are offered once they have passed on one.
-void check_exact_is_offered() {
-  static const char* const given = std::getenv("TORCH_REDUCE_EXACT_CUDA");
-  const bool tried = given != nullptr && c10::string_view(given) == "1";
-  TORCH_CHECK_NOT_IMPLEMENTED(tried,
-                              "reduce: mode \"exact\" and its accumulators are not available on CUDA yet; use them on "
-                              "the CPU (TORCH_REDUCE_EXACT_CUDA=1 tries the kernels, which are not tested on a GPU)");
-}
 
 struct Cuda {
   // Not at::empty, which would go through the dispatcher a second time.
@@ -65,7 +53,6 @@ struct Cuda {
   }
 
   static void run_exact(const Problem& p, bool words, const at::Tensor& self, const at::Tensor& out) {
-    check_exact_is_offered();
     const c10::cuda::CUDAGuard guard(self.device());
     const Gpu gpu = describe_gpu(self.get_device());
     const exact::ExactPlan plan = exact_plan_for(p, words, gpu);
@@ -80,13 +67,11 @@ struct Cuda {
     run_exact(p, true, self, out);
   }
   static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
-    check_exact_is_offered();
     const c10::cuda::CUDAGuard guard(out.device());
     C10_CUDA_CHECK(cuda::launch_exact_round(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr(),
                                             c10::cuda::getCurrentCUDAStream()));
   }
   static void normalize(const Accumulators& a, const at::Tensor& out) {
-    check_exact_is_offered();
     const c10::cuda::CUDAGuard guard(out.device());
     C10_CUDA_CHECK(cuda::launch_exact_normalize(a.data, a.count, a.words, out.mutable_data_ptr<int64_t>(),
                                                 c10::cuda::getCurrentCUDAStream()));

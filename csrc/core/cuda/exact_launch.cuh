@@ -76,7 +76,6 @@ ColumnSource<A> column_source(const Layout& layout, const void* in) {
 template <class In, Access A>
 cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b,
                                 const ExactSink& sink, const Launch& l, bool dependent) {
-  constexpr int kLoads = exact::kColumnsLoads;
   using F = exact::FormatOf<In>;
   const int64_t columns = layout.kept[layout.kept_dims - 1].size, batches = layout.outputs / columns;
   const int64_t tiles_across = plan.column_tiles / batches;
@@ -86,7 +85,7 @@ cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layo
                       stores_are_aligned(layout, b.out, kWidth, sizeof(In));
     const ExactShortColumnsArgs<A> a{column_source<A>(layout, b.in), sink, FastDivisor(tiles_across),
                                      53 - log2_above(layout.n), wide};
-    return start(exact_short_columns<In, A, kLoads>, a, l);
+    return start(exact_short_columns<In, A, exact::kShortColumnsLoads>, a, l);
   }
   ColumnPartials partials{nullptr, nullptr, nullptr, layout.outputs, static_cast<uint32_t>(plan.column_tiles),
                           static_cast<uint32_t>(plan.units)};
@@ -103,7 +102,7 @@ cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layo
                               plan.unit_rows,
                               plan.log_across,
                               exact::most_apart(plan.unit_rows)};
-  const cudaError_t status = start(exact_columns<In, A, kLoads>, a, l);
+  const cudaError_t status = start(exact_columns<In, A, exact::kColumnsLoads>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   const int64_t ctas_across = (columns + kWarp - 1) / kWarp;
   const ExactFinishColumnsArgs<F> finish{sink,

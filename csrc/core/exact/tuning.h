@@ -35,7 +35,9 @@ constexpr int kRowsElements = 16;
 constexpr int64_t kDirectRows = 64;
 constexpr int64_t kDirectMostRows = 1 << 10;
 constexpr int64_t kDirectLanesPerSm = 1024;
-constexpr int kColumnsLoads = 4;
+// Of a lane in a tile; those of the next tile are under way.
+constexpr int kColumnsLoads = 8;
+constexpr int kShortColumnsLoads = 4;
 constexpr int64_t kColumnsCtasPerSm = 2;
 
 // Columns' slices are added up as integers of 128 bits and a sign: n of 50 bits, the second slice's 50 below, and these
