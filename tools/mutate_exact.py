@@ -74,7 +74,12 @@ MUTANTS = {
         (FINISH, "((from + through) ^ through)", "from", "a carry through digits of ones"),
         (FINISH, "up[i] = carry[i] > 0;", "up[i] = 0;", "a carry between digits"),
         (FINISH, "down[i] = carry[i] < 0;", "down[i] = 0;", "a borrow between digits"),
-        (FINISH, "d.first() + i < highest - 4", "d.first() + i < highest - 5", "the lowest digits' part in a warp's tie"),
+        (
+            FINISH,
+            "d.first() + i < highest - 4",
+            "d.first() + i < highest - 5",
+            "the lowest digits' part in a warp's tie",
+        ),
         (SHORT_COLUMNS, "!is_beyond<In>(range.most, a.bits) &&", "", "the largest number in a short column"),
         (ROWS, "upper = lower;", "upper = lower / 2;", "the border between windows of a tile"),
         (COLUMNS, "if (magnitude(x) < least) {", "if (magnitude(x) < least / 2) {", "what a column's slices hold"),

@@ -1,7 +1,7 @@
 // Exact sums of columns: neighbouring threads own neighbouring outputs. 2^log_across lanes of a warp stand side by
-// side, each on V columns; its other lanes, and other warps of the CTA, stand on other rows. Each lane has a window, and
-// slices for each of its columns, which the CTA adds up as wide integers; what is in none goes to superaccumulators in
-// shared memory. CTAs that share columns leave both for the kernel that finishes.
+// side, each on V columns; its other lanes, and other warps of the CTA, stand on other rows. Each lane has a window,
+// and slices for each of its columns, which the CTA adds up as wide integers; what is in none goes to superaccumulators
+// in shared memory. CTAs that share columns leave both for the kernel that finishes.
 #pragma once
 
 #include <climits>

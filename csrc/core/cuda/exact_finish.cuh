@@ -1,5 +1,5 @@
-// The end of an exact sum: a warp turns a superaccumulator into a result. Its lanes have a digit each (fp64: three), and
-// find all carries at once.
+// The end of an exact sum: a warp turns a superaccumulator into a result. Its lanes have a digit each (fp64: three),
+// and find all carries at once.
 #pragma once
 
 #include "exact_digits.cuh"
@@ -8,8 +8,8 @@ namespace torch_reduce::cuda {
 
 constexpr uint32_t kAllLanes = 0xffffffffu;
 
-// A number in two's complement; lane l has the digits kPerLane * l and on. There is one digit more than in the format at
-// least, as words may hold any integers.
+// A number in two's complement; lane l has the digits kPerLane * l and on. There is one digit more than in the format
+// at least, as words may hold any integers.
 template <class F>
 struct WarpDigits {
   static constexpr int kPerLane = F::kDigits / kWarp + 1;
@@ -17,8 +17,8 @@ struct WarpDigits {
 
   __device__ __forceinline__ static int first() { return static_cast<int>(threadIdx.x % kWarp) * kPerLane; }
 
-  // Adds in[i], 0 or 1, to each digit. A lane whose digits are all ones hands a carry on, so the carries are those of an
-  // addition of two masks.
+  // Adds in[i], 0 or 1, to each digit. A lane whose digits are all ones hands a carry on, so the carries are those of
+  // an addition of two masks.
   __device__ __forceinline__ void add(const uint32_t (&in)[kPerLane]) {
     uint32_t carry = 0;
     bool ones = true;

@@ -19,8 +19,8 @@ inline ExactSink make_exact_sink(const Problem& p, bool words, const Buffers& b)
 }
 
 template <class In, Access A>
-cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b, const ExactSink& sink,
-                             const Launch& l, bool dependent) {
+cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b,
+                             const ExactSink& sink, const Launch& l, bool dependent) {
   auto* const partials = static_cast<int64_t*>(b.scratch);
   ExactRowsArgs<A> a{b.in,
                      sink,
@@ -35,7 +35,12 @@ cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout,
   if constexpr (A == Access::Segmented) {
     a.segments = segments(layout, vector_width<In>);
   }
-  const cudaError_t status = start(exact_rows<In, A>, a, l);
+  constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
+  auto* kernel = exact_rows<In, A, kLoads>;
+  if constexpr (A == Access::Contiguous) {
+    if (plan.loads == exact::kRowsMostLoads) kernel = exact_rows<In, A, exact::kRowsMostLoads>;
+  }
+  const cudaError_t status = start(kernel, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   using F = exact::FormatOf<In>;
   const ExactFinishArgs<F> finish{partials, sink, a.units.divisor, KeptIndex<Access::Strided>(layout, 0)};
@@ -87,21 +92,21 @@ cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layo
                                      53 - log2_above(layout.n), wide};
     return start(exact_short_columns<In, A, exact::kShortColumnsLoads>, a, l);
   }
-  ColumnPartials partials{nullptr, nullptr, nullptr, layout.outputs, static_cast<uint32_t>(plan.column_tiles),
+  ColumnPartials partials{nullptr,
+                          nullptr,
+                          nullptr,
+                          layout.outputs,
+                          static_cast<uint32_t>(plan.column_tiles),
                           static_cast<uint32_t>(plan.units)};
   if (plan.units > 1) {
     partials.sums = static_cast<int64_t*>(b.scratch);
     partials.words = partials.sums + plan.units * 2 * layout.outputs;
-    partials.headers = reinterpret_cast<ColumnPartials::Header*>(partials.words + plan.units * F::kWords * layout.outputs);
+    partials.headers =
+        reinterpret_cast<ColumnPartials::Header*>(partials.words + plan.units * F::kWords * layout.outputs);
   }
-  const ExactColumnsArgs<A> a{column_source<A>(layout, b.in),
-                              sink,
-                              partials,
-                              FastDivisor(plan.column_tiles),
-                              FastDivisor(tiles_across),
-                              plan.unit_rows,
-                              plan.log_across,
-                              exact::most_apart(plan.unit_rows)};
+  const ExactColumnsArgs<A> a{
+      column_source<A>(layout, b.in), sink,           partials,        FastDivisor(plan.column_tiles),
+      FastDivisor(tiles_across),      plan.unit_rows, plan.log_across, exact::most_apart(plan.unit_rows)};
   const cudaError_t status = start(exact_columns<In, A, exact::kColumnsLoads>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   const int64_t ctas_across = (columns + kWarp - 1) / kWarp;

@@ -16,7 +16,7 @@ struct ExactRowsArgs {
   int64_t* partials;  // of units: [output][unit][word]
   int64_t n, outputs;
   FastDivisor units;  // CTAs per output, which take its tiles in turn
-  int log_team;       // 2^log_team warps have a row, or all of the CTA
+  int log_team;       // 2^log_team warps have a row
   Segments segments;  // Segmented: of vectors
   ExactKept<A> kept;
   ReducedIndex<A> reduced;
@@ -68,8 +68,8 @@ template <class In>
 constexpr int kCopies = exact::copies_per_warp(dtype_of<In>::value);
 
 // What follows is seldom run, and fetching instructions takes a microsecond while all of memory is being read; so it is
-// short. It is not inlined: a call's arguments go through memory, but only then, while the loop over the tiles keeps its
-// registers.
+// short. It is not inlined: a call's arguments go through memory, but only then, while the loop over the tiles keeps
+// its registers.
 
 // Adds the warp's open slices to its words.
 template <class In>
@@ -166,20 +166,22 @@ __device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& s
   return closed;
 }
 
-template <class In, Access A>
-__global__ void __launch_bounds__(exact::kRowsWarps* kWarp, 1) exact_rows(const __grid_constant__ ExactRowsArgs<A> a) {
+// As many as an SM should have room for: one CTA of the largest, or three of kWarps.
+template <int Loads>
+constexpr int kRowsThreads = Loads == exact::kRowsLoads ? 3 * kExactThreads : exact::kRowsWarps * kWarp;
+
+template <class In, Access A, int Loads>
+__global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __grid_constant__ ExactRowsArgs<A> a) {
   using F = exact::FormatOf<In>;
-  constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
   constexpr int kWarpWords = kCopies<In> * F::kWords;
-  using RowTile = Tile<In, A, kLoads>;
+  using RowTile = Tile<In, A, Loads>;
   __shared__ int taken[exact::kRowsWarps];  // tiles, by a team
   allow_next_kernel();
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
-  const int team_warps = min(1 << a.log_team, warps), teams = warps >> a.log_team;
-  const int team = warp >> a.log_team, in_team = warp & ((1 << a.log_team) - 1);
+  const int team_warps = 1 << a.log_team, team = warp >> a.log_team, in_team = warp & (team_warps - 1);
   const uint32_t group = a.units.quotient(blockIdx.x), unit = blockIdx.x - group * a.units.divisor;
-  const int64_t output = static_cast<int64_t>(group) * max(teams, 1) + team;
+  const int64_t output = static_cast<int64_t>(group) * (warps >> a.log_team) + team;
   const bool exists = output < a.outputs;
   const int64_t place_in = exists ? a.kept.in(output) : 0, place_out = exists ? a.kept.out(output) : 0;
 
@@ -187,7 +189,7 @@ __global__ void __launch_bounds__(exact::kRowsWarps* kWarp, 1) exact_rows(const 
   const int64_t tiles = exists ? (a.n + kTile - 1) / kTile : 0;
   int64_t tile = static_cast<int64_t>(in_team) * a.units.divisor + unit;
   RowTile next;
-  if (tile < tiles) next = load_row_tile<In, A, kLoads>(a, place_in, tile);
+  if (tile < tiles) next = load_row_tile<In, A, Loads>(a, place_in, tile);
 
   int64_t* const words = shared_words() + warp * kWarpWords;  // [warp][copy][word]
   for (int i = lane; i < kWarpWords; i += kWarp) words[i] = 0;
@@ -205,14 +207,10 @@ __global__ void __launch_bounds__(exact::kRowsWarps* kWarp, 1) exact_rows(const 
   bool closed = a.sink.words;
 #pragma unroll 1
   while (tile < tiles) {
-    if (a.log_team == 0) {
-      ++tile;
-    } else {
-      const int take = __shfl_sync(kAllLanes, lane == 0 ? atomicAdd(&taken[team], 1) : 0, 0);
-      tile = static_cast<int64_t>(take) * a.units.divisor + unit;
-    }
+    const int take = __shfl_sync(kAllLanes, lane == 0 ? atomicAdd(&taken[team], 1) : 0, 0);
+    tile = static_cast<int64_t>(take) * a.units.divisor + unit;
     const RowTile t = next;
-    if (tile < tiles) next = load_row_tile<In, A, kLoads>(a, place_in, tile);
+    if (tile < tiles) next = load_row_tile<In, A, Loads>(a, place_in, tile);
     closed |= add_row_tile<In>(t, slices, words);
   }
 

@@ -18,22 +18,24 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const Layout& l = p.layout;
   const int words = words_of(p.in);
   const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
-  const int64_t loads = plan.vector ? kRowsLoads : kRowsElements;
-  const int64_t tiles = std::max<int64_t>(ceil_div(l.n, v * loads * kWarp), 1);
+  const auto tiles_of = [&](int64_t loads) { return std::max<int64_t>(ceil_div(l.n, v * loads * kWarp), 1); };
+  plan.loads = plan.vector ? kRowsLoads : kRowsElements;
+  const int64_t tiles = tiles_of(plan.loads);
   int warps = kWarps;
   if (l.outputs >= kRowsPerSm * gpu.sms) {  // a warp to a row
     warps = kTeamlessWarps;
   } else if (l.outputs <= kRowsMostWide * gpu.sms && tiles > kWarps) {  // all of a CTA, or several, to a row
     const int64_t units = std::max<int64_t>(gpu.sms / l.outputs, 1);
     plan.units = std::min(units, ceil_div(tiles, kWarps));
-    const int64_t per_unit = ceil_div(tiles, plan.units);
-    warps = per_unit > 2 * kWarps ? kRowsWarps : per_unit > kWarps ? 2 * kWarps : kWarps;
+    warps = ceil_div(tiles, plan.units) > kWarps ? kRowsWarps : kWarps;
     plan.log_team = log2_above(warps);
+    const bool long_enough = tiles_of(kRowsMostLoads) >= kRowsMostLoadsTiles * plan.units * warps;
+    if (plan.vector && !plan.segmented && long_enough) plan.loads = kRowsMostLoads;
   } else {
     plan.log_team = std::min(log2_above(kWarps), log2_above(tiles));
   }
   plan.block = warps * kWarp;
-  plan.grid = ceil_div(l.outputs, std::max(warps >> plan.log_team, 1)) * plan.units;
+  plan.grid = ceil_div(l.outputs, warps >> plan.log_team) * plan.units;
   plan.shared_bytes = int64_t{words} * warps * copies_per_warp(p.in) * 8;
 }
 
@@ -51,8 +53,8 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
   const int64_t lanes = vectors * batch;
   plan.log_across = std::min(5, log2_above(vectors));
-  plan.direct = plan.log_across == 5 && l.n <= kDirectMostRows &&
-                (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
+  plan.direct =
+      plan.log_across == 5 && l.n <= kDirectMostRows && (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
   int log_warps = log2_above(kWarps);
   if (plan.direct) {
     while (log_warps > 0 && (int64_t{kWarp} << log_warps) > vectors) --log_warps;

@@ -12,7 +12,8 @@ struct ExactPlan {
   int block = 32;
   int64_t grid = 0;
   int64_t units = 1;  // CTAs per output
-  int log_team = 0;   // Rows: 2^log_team warps reduce a row or a unit, or all of the CTA where it has fewer
+  int log_team = 0;   // Rows: 2^log_team warps reduce a row or a unit
+  int loads = 0;      // Rows: of a lane in a tile
   int log_lanes = 0;  // ShortRows: 2^log_lanes lanes share an output
   // Columns: as in Plan; `direct` where a lane has its columns alone.
   int log_across = 0;

@@ -37,7 +37,8 @@ TR_HD Leading leading(double x) {
   return leading(static_cast<uint64_t>(p.k < 0 ? -p.k : p.k), p.exponent, p.k < 0);
 }
 
-// Of the digits of a magnitude: the highest that is not zero, the four below it, and whether there is a rest below those.
+// Of the digits of a magnitude: the highest that is not zero, the four below it, and whether there is a rest below
+// those.
 template <class F, class Digit>
 TR_HD Leading leading_of_digits(int highest, Digit digit, bool rest, bool negative) {
   uint128 top = 0;
@@ -97,7 +98,8 @@ TR_HD Target target_of(DType out) {
 }
 TR_HD uint64_t nan_of(const Target& t) { return t.infinity | (uint64_t{1} << (t.precision - 2)); }
 
-// On a GPU by shifts and subtractions: the compiler's own division is thousands of instructions, fetched for one result.
+// On a GPU by shifts and subtractions: the compiler's own division is thousands of instructions, fetched for one
+// result.
 TR_HD uint128 quotient(uint128 n, uint64_t d) {
 #if defined(__CUDA_ARCH__) || defined(TORCH_REDUCE_EMULATED)
   uint64_t rest = 0;  // below d, which is below 2^63

@@ -22,13 +22,15 @@ constexpr int kTeamlessWarps = 4;  // of a CTA whose warps have a row each: shor
 TR_HD constexpr int copies_per_warp(DType in) { return in == DType::Float64 ? 2 : 1; }
 // From so many rows per SM on a warp has a row; below, up to kWarps have.
 constexpr int64_t kRowsPerSm = 16;
-// Up to so many rows per SM a row has all warps of an SM, in one CTA: these share its tiles as they come for them, and
+// Up to so many rows per SM a row has all warps of an SM, in one CTA: these take its tiles as they come for them, and
 // end at the same time. A row has several CTAs where they fit the GPU, and no more, as the end of each costs some
 // microseconds.
 constexpr int64_t kRowsMostWide = 2;
-constexpr int kRowsWarps = 24;
+constexpr int kRowsWarps = 16;
 // Loads of a lane in a tile, of 16 bytes or of an element; those of the next tile are under way at the same time.
 constexpr int kRowsLoads = 4;
+constexpr int kRowsMostLoads = 8;           // where a warp has at least
+constexpr int64_t kRowsMostLoadsTiles = 4;  // so many tiles, and is one of the 16 of its SM
 constexpr int kRowsElements = 16;
 
 // Columns of at most so many elements, or so many that their lanes fill the GPU, have a lane to themselves.
