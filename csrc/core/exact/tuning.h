@@ -17,7 +17,7 @@ constexpr int kSlack = 4;
 constexpr int kLower = 14;
 
 constexpr int kWarps = 8;
-constexpr int kTeamlessWarps = 4;  // of a CTA whose warps have a row each: short CTAs balance better
+constexpr int kTeamlessWarps = 2;  // of a CTA whose warps have a row each: short CTAs balance better
 // Of a warp's superaccumulator. fp64 elements that no window takes are added by single lanes, which share the copies.
 TR_HD constexpr int copies_per_warp(DType in) { return in == DType::Float64 ? 2 : 1; }
 // From so many rows per SM on a warp has a row; below, up to kWarps have.
