@@ -64,10 +64,10 @@ class Bench:
         for mode in contenders.modes(case):
             calls[mode] = contenders.ours(case, mode)
         calls["torch"] = contenders.eager(case)
-        if contenders.has_fp64(case):
-            calls["torch_fp64"] = contenders.fp64(case)
         if self.compile_peer:
             calls["inductor"] = contenders.inductor(case)
+        if contenders.has_fp64(case):
+            calls["torch_fp64"] = contenders.fp64(case)
         if self.cub is not None and self.cub.covers(case):
             calls["cub"] = self.cub.call(case)
             if case.suite in ("exact", "data"):

@@ -1,12 +1,14 @@
 """The benchmark's own code, without a GPU: what is asked for, measured in ulps, judged, drawn and written down."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from benchmarks import __main__ as main
 from benchmarks import accuracy, contenders, document, plots, report, run_cpu, shapes, targets
+from benchmarks.run_cuda import Bench
 
 KINDS = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")
 
@@ -78,6 +80,17 @@ def test_peers_of_exact_sums(dtype):
     x = torch.arange(1 << 10, dtype=dtype)
     assert all(call(x).item() == 1023 * 512 for call in calls.values())
     assert "fsum" in calls
+
+
+@pytest.mark.parametrize(
+    "suite, levels", [("exact", contenders.CUB_LEVELS), ("data", contenders.CUB_LEVELS), ("full", ())]
+)
+def test_peers_of_exact_sums_on_a_gpu(suite, levels):
+    cub = SimpleNamespace(covers=lambda case, level="sum": True, call=lambda case, level="sum": level)
+    bench = SimpleNamespace(limit=SimpleNamespace(available=False), compile_peer=False, cub=cub)
+    calls = Bench._calls(bench, shapes.Case(suite, (1 << 10,), None, torch.float32))
+    assert [calls[who] for who in calls if who.startswith("cub")] == ["sum", *levels]
+    assert ("torch_fp64" in calls) == (suite != "full")
 
 
 # ---- accuracy -----------------------------------------------------------------------------------------------------
@@ -166,6 +179,7 @@ def test_tables(accuracy_rows):
 
 def test_document_shows_what_was_measured(gpu_rows, accuracy_rows):
     results = {"machine": {"cpu": "a CPU", "cores": 1, "torch": "2"}, "rows": accuracy_rows, "targets": []}
+    results["arguments"] = {"suite": ["exact", "accuracy"]}
     blocks = document.exact_blocks(results)
     assert blocks["exact by size"] == blocks["exact by data"] == document.NO_GPU
     assert blocks["exact accuracy"].count("\n") == len(accuracy_rows) + 1
