@@ -21,7 +21,7 @@ SUITES = {
     "cuda": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
     "cpu": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host"),
 }
-CPU_MOST = 1 << 22  # elements of a shape on the CPU: the whole run takes about a minute on two cores
+CPU_MOST = 1 << 22  # elements of a shape on the CPU: the whole run takes a few minutes on two cores
 DTYPES = [torch.float32, torch.bfloat16]
 
 
@@ -110,7 +110,7 @@ def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options:
     return bench.run(cases)
 
 
-def measure(options: argparse.Namespace) -> list[dict]:
+def measure(options: argparse.Namespace, info: dict) -> list[dict]:
     bench = None
     counts = {"host": 4, "accuracy": len(accuracy.sums(options.quick))}  # rows of the suites with cases of their own
     if options.device == "cuda":
@@ -123,6 +123,7 @@ def measure(options: argparse.Namespace) -> list[dict]:
             rounds=7 if options.quick else 15,
             runs=20 if options.quick else 100,
         )
+        info["cub"] = bench.cub.version if bench.cub else None
     cases = {suite: [] if suite in counts else cases_for(suite, options) for suite in options.suite}
     rows_of_case = {
         suite: len(options.threads) if options.device == "cpu" or suite == "cpu" else 1 for suite in options.suite
@@ -142,7 +143,7 @@ def main() -> int:
     options = parse()
     info = machine.describe(torch.device(options.device))
     print(machine.line(info))
-    rows = measure(options)
+    rows = measure(options, info)
     found = targets.evaluate(rows)
     arguments = {key: value for key, value in vars(options).items() if key not in ("out", "cccl")}
     path = options.out / f"{options.device}.json"

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cub/device/device_reduce.cuh>
+#include <cub/version.cuh>
 #include <cuda/std/functional>
 
 // Levels of determinism can be asked for from CCCL 3.2 on, which is newer than the headers of CUDA 13.0.
@@ -77,6 +78,9 @@ CUB_SUM(float32, float, float, float)
 CUB_SUM(float64, double, double, double)
 CUB_SUM(int8, int8_t, int64_t, int64_t)
 CUB_SUM(int32, int32_t, int64_t, int64_t)
+
+// 3.2.0 is 300200.
+extern "C" int cub_version() { return CUB_VERSION; }
 
 // cub_sum is CUB's own choice, run_to_run. It has no other level for 16-bit elements that accumulate in fp32.
 #if CUB_HAS_LEVELS

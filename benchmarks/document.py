@@ -149,7 +149,7 @@ def exact_blocks(results: dict) -> dict[str, str]:
     plot = "![Share of the read limit by size and by data](../benchmarks/results/exact_speed.png)"
     return {
         "exact machine": f"`python -m benchmarks --suite {','.join(results['arguments']['suite'])}` on "
-        f"{machine.line(results['machine'])}:",
+        f"{machine.line(results['machine'])}{f', CUB {cub}' if (cub := results['machine'].get('cub')) else ''}:",
         "exact targets": targets([t for t in results["targets"] if "exact" in t["what"]]),
         "exact by size": by_size or NO_GPU,
         "exact by data": f"{by_data}\n\n{plot}" if by_size and by_data else by_data or NO_GPU,

@@ -105,6 +105,13 @@ class Cub:
         if self._library and not hasattr(self._library, "cub_gpu_to_gpu_float32"):
             print("cub.cu: CCCL's headers are older than 3.2, so CUB has one level; --cccl names newer ones")
 
+    @property
+    def version(self) -> str | None:
+        if self._library is None:
+            return None
+        number = self._library.cub_version()
+        return f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
+
     def covers(self, case: Case, level: str = "sum") -> bool:
         """Whether there is a call at a level: "sum" (CUB's own choice, run_to_run), "not_guaranteed", "gpu_to_gpu"."""
         return (
