@@ -13,15 +13,15 @@ from tqdm import tqdm
 
 import torch_reduce  # noqa: F401  (registers torch.ops.reduce)
 
-from . import contenders, host, machine, plots, report, run_cpu, shapes, targets
+from . import accuracy, contenders, host, machine, plots, report, run_cpu, shapes, targets
 from .limit import Cub, Limit
 from .run_cuda import Bench
 
 SUITES = {
-    "cuda": ("full", "shapes", "ops", "layouts", "data", "host", "cpu"),
-    "cpu": ("full", "shapes", "ops", "layouts", "data", "host"),
+    "cuda": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
+    "cpu": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host"),
 }
-CPU_MOST = 1 << 22  # elements of a shape on the CPU: the whole run takes about a minute on two cores
+CPU_MOST = 1 << 22  # elements of a shape on the CPU: the whole run takes a few minutes on two cores
 DTYPES = [torch.float32, torch.bfloat16]
 
 
@@ -37,9 +37,9 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--suite",
         help="comma-separated, of: full (full sums by size), shapes (30 shapes), ops (the other operators), layouts "
-        "(memory order other than logical order), data (exact sums by "
-        "distribution), host (host time of a call); cpu (with --device cuda: full sums on "
-        "the CPU too); all if not given",
+        "(memory order other than logical order), exact (exact sums by size, beside what else could serve), data (by "
+        "distribution), accuracy (errors by length and condition number), host (host time of a call); cpu (with "
+        "--device cuda: full and exact sums on the CPU too); all if not given",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
     parser.add_argument(
@@ -55,6 +55,13 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         help="CUB as a peer of full sums on CUDA (default: yes)",
     )
     parser.add_argument(
+        "--cccl",
+        type=Path,
+        metavar="FOLDER",
+        help="CUB from the headers in this folder (that holds cub/, cuda/ and thrust/), not the compiler's own: "
+        "its levels of determinism need CCCL 3.2",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         default=Path(__file__).parent / "out",
@@ -64,6 +71,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda: this torch sees no GPU")
+    if options.cccl is not None and not (options.cccl / "cub").is_dir():
+        parser.error(f"--cccl: {options.cccl} holds no cub/")
     if options.threads is not None and min(options.threads) < 1:
         parser.error("--threads: counts start at 1")
     known = SUITES[options.device]
@@ -81,8 +90,10 @@ def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
         return shapes.full_cuda(options.quick) if options.device == "cuda" else shapes.full_cpu(options.quick)
     if suite == "shapes":
         return shapes.shapes(DTYPES if options.device == "cuda" else DTYPES[:1], options.quick, most)
+    if suite == "exact":
+        return shapes.exact_cuda(options.quick) if options.device == "cuda" else shapes.exact_cpu(options.quick)
     if suite == "cpu":
-        return shapes.full_cpu(options.quick)
+        return shapes.full_cpu(options.quick) + shapes.exact_cpu(options.quick)
     return {"ops": shapes.ops, "layouts": shapes.layouts, "data": shapes.data}[suite](most)
 
 
@@ -90,6 +101,8 @@ def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options:
     seconds = 0.1 if options.quick else 0.25
     if suite == "host":
         return host.run(torch.device(options.device), 4 * seconds)
+    if suite == "accuracy":
+        return accuracy.run(accuracy.sums(options.quick), torch.device(options.device))
     if bench is None:
         return run_cpu.run(cases, options.threads, seconds, options.compile)
     if suite == "cpu":
@@ -97,23 +110,25 @@ def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options:
     return bench.run(cases)
 
 
-def measure(options: argparse.Namespace) -> list[dict]:
+def measure(options: argparse.Namespace, info: dict) -> list[dict]:
     bench = None
+    counts = {"host": 4, "accuracy": len(accuracy.sums(options.quick))}  # rows of the suites with cases of their own
     if options.device == "cuda":
         folder = options.out / "build"
         bench = Bench(
             device=torch.device("cuda", torch.cuda.current_device()),
             limit=Limit(folder),
-            cub=Cub(folder) if options.cub else None,
+            cub=Cub(folder, options.cccl) if options.cub else None,
             compile_peer=options.compile,
             rounds=7 if options.quick else 15,
             runs=20 if options.quick else 100,
         )
-    cases = {suite: [] if suite == "host" else cases_for(suite, options) for suite in options.suite}
+        info["cub"] = bench.cub.version if bench.cub else None
+    cases = {suite: [] if suite in counts else cases_for(suite, options) for suite in options.suite}
     rows_of_case = {
         suite: len(options.threads) if options.device == "cpu" or suite == "cpu" else 1 for suite in options.suite
     }
-    total = sum(4 if suite == "host" else len(cases[suite]) * rows_of_case[suite] for suite in options.suite)
+    total = sum(counts.get(suite, len(cases[suite]) * rows_of_case[suite]) for suite in options.suite)
     streams = (rows_for(suite, cases[suite], bench, options) for suite in options.suite)
     rows = []
     with tqdm(total=total, unit="row", dynamic_ncols=True, mininterval=0.5) as bar:
@@ -128,9 +143,9 @@ def main() -> int:
     options = parse()
     info = machine.describe(torch.device(options.device))
     print(machine.line(info))
-    rows = measure(options)
+    rows = measure(options, info)
     found = targets.evaluate(rows)
-    arguments = {key: value for key, value in vars(options).items() if key != "out"}
+    arguments = {key: value for key, value in vars(options).items() if key not in ("out", "cccl")}
     path = options.out / f"{options.device}.json"
     report.write_json(path, info, arguments, rows, found)
     written = [path]

@@ -69,7 +69,7 @@ def times(rows: list[dict]) -> Times:
         (*(row.get(key) for key in KEYS), mode): row["contenders"][mode]["us"]["median"]
         for row in rows
         for mode in OURS
-        if mode in row["contenders"]
+        if "us" in row["contenders"].get(mode, {})
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -13,6 +14,8 @@ Call = Callable[[torch.Tensor], torch.Tensor]
 # The contract's modes; an order-free operator has no mode and stands under "deterministic".
 OURS = ("deterministic", "atomic", "exact")
 PEERS = ("torch", "inductor", "cub")
+# CUB's other levels of determinism; "cub" is the one between them, run_to_run.
+CUB_LEVELS = ("not_guaranteed", "gpu_to_gpu")
 
 
 def has_modes(case: Case) -> bool:
@@ -25,6 +28,8 @@ def modes(case: Case) -> tuple[str, ...]:
         return OURS[:1]
     if case.suite == "data":  # the speed of the others does not depend on the elements
         return ("exact",)
+    if case.suite == "exact":
+        return ("deterministic", "exact")
     return OURS if case.op in ("sum", "mean") and case.dtype.is_floating_point else OURS[:2]
 
 
@@ -44,6 +49,21 @@ def eager(case: Case) -> Call:
         (dim,) = dims
         return lambda x: op(x, dim)
     return lambda x: op(x, dims)
+
+
+def fp64(case: Case) -> Call:
+    """torch.sum that accumulates in fp64, and leaves the result there."""
+    return lambda x: torch.sum(x, dtype=torch.float64)
+
+
+def has_fp64(case: Case) -> bool:
+    """Whether accumulation in fp64 is a contender: where exact sums are compared, of narrower types."""
+    return case.suite in ("exact", "data") and case.dtype is not torch.float64
+
+
+def fsum(x: torch.Tensor) -> torch.Tensor:
+    """Python's exact sum, of the elements as Python's numbers."""
+    return torch.tensor(math.fsum(x.tolist()), dtype=x.dtype)
 
 
 def inductor(case: Case) -> Call:

@@ -1,4 +1,4 @@
-"""Puts the figures of the committed results into README.md: `python -m benchmarks.document`.
+"""Puts the figures of the committed results into README.md and docs/exact.md: `python -m benchmarks.document`.
 
 In a document, what stands between <!-- NAME --> and <!-- end --> is written by this, from JSON that a benchmark wrote.
 """
@@ -12,9 +12,11 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from . import machine
 from .targets import geometric_mean
 
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
 BLOCK = re.compile(r"(<!-- ([^\n]+) -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
 CONTENDERS = {
     "limit": "read limit",
@@ -24,6 +26,18 @@ CONTENDERS = {
     "inductor": "torch.compile",
     "cub": "CUB",
 }
+# The contenders of exact sums, in the tables' order.
+EXACT = {
+    "exact": "exact",
+    "deterministic": "deterministic",
+    "torch": "torch.sum",
+    "torch_fp64": "torch.sum, fp64",
+    "cub_not_guaranteed": "CUB, not_guaranteed",
+    "cub": "CUB, run_to_run",
+    "cub_gpu_to_gpu": "CUB, gpu_to_gpu",
+}
+CONDITIONS = (1, 1e4, 1e8, 1e12)  # those in the table; the plot has all
+NO_GPU = "Not measured on a GPU yet."
 # The README's choice: one line for each way of lying in memory, and the hard ones.
 SELECTED = [
     ("full", "float32", "2^20 / all"),
@@ -78,7 +92,7 @@ def cpu_ratios(rows: list[dict]) -> str:
     """How many times torch's speed, as geometric means over each suite's cases."""
     groups: dict[tuple, list[float]] = {}
     for r in rows:
-        if r["suite"] != "host" and "deterministic" in r["contenders"]:
+        if r["suite"] in ("full", "shapes", "ops", "layouts"):
             name = f"{r['suite']}, {r['dtype']}", r["threads"]
             groups.setdefault(name, []).append(r["contenders"]["deterministic"]["speedup"]["median"])
     threads = sorted({t for _, t in groups})
@@ -102,10 +116,62 @@ def blocks(cuda: dict, cpu: dict) -> dict[str, str]:
     }
 
 
+def _shares(rows: list[dict], suite: str) -> str:
+    """One line a case, one column a contender: the share of the read limit's speed; nothing without a GPU."""
+    chosen = [r for r in rows if (r["device"], r["suite"]) == ("cuda", suite) and "limit" in r["contenders"]]
+    if not chosen:
+        return ""
+    names = {who: name for who, name in EXACT.items() if any(who in r["contenders"] for r in chosen)}
+    lines = []
+    for r in chosen:
+        times = [r["contenders"].get(who, {}).get("times_limit") for who in names]
+        size = f"{r['in_bytes'] / 2**20:g} MiB" if r["in_bytes"] >= 2**20 else f"{r['in_bytes'] / 2**10:g} KiB"
+        case = [r["dtype"], size if suite == "exact" else r["data"], f"{r['contenders']['limit']['us']['median']:.1f}"]
+        lines.append([*case, *(f"{1 / t['median']:.3f}" if t else "" for t in times)])
+    return _table(lines, ["", "", "limit, us", *names.values()])
+
+
+def accuracy(rows: list[dict]) -> str:
+    chosen = [r for r in rows if r["suite"] == "accuracy" and r["asked_condition"] in CONDITIONS]
+    names = {who: name for who, name in EXACT.items() if any(who in r["contenders"] for r in chosen)}
+    lines = [
+        [r["dtype"], f"2^{r['n'].bit_length() - 1}", f"{r['condition']:.1e}"]
+        + [f"{r['contenders'][who]['ulps']:.3g}" for who in names]
+        for r in chosen
+    ]
+    return _table(lines, ["", "elements", "condition", *names.values()])
+
+
+def exact_blocks(results: dict) -> dict[str, str]:
+    """docs/exact.md's blocks, from a run of the suites exact, data and accuracy, and of others that exact is in."""
+    rows = results["rows"]
+    by_size, by_data = _shares(rows, "exact"), _shares(rows, "data")
+    plot = "![Share of the read limit by size and by data](../benchmarks/results/exact_speed.png)"
+    return {
+        "exact machine": f"`python -m benchmarks --suite {','.join(results['arguments']['suite'])}` on "
+        f"{machine.line(results['machine'])}{f', CUB {cub}' if (cub := results['machine'].get('cub')) else ''}:",
+        "exact targets": targets([t for t in results["targets"] if "exact" in t["what"]]),
+        "exact by size": by_size or NO_GPU,
+        "exact by data": f"{by_data}\n\n{plot}" if by_size and by_data else by_data or NO_GPU,
+        "exact accuracy": accuracy(rows),
+    }
+
+
+def load(name: str) -> dict:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def documents() -> dict[Path, dict[str, str]]:
+    """Every document that shows results, with its blocks."""
+    return {
+        ROOT / "README.md": blocks(load("cuda"), load("cpu")),
+        ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
+    }
+
+
 def main() -> int:
-    cuda, cpu = (json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text()) for name in ("cuda", "cpu"))
-    readme = ROOT / "README.md"
-    readme.write_text(fill(readme.read_text(), blocks(cuda, cpu)))
+    for path, found in documents().items():
+        path.write_text(fill(path.read_text(), found))
     return 0
 
 

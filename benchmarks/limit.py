@@ -23,14 +23,18 @@ def nvcc() -> str | None:
     return next((c for c in candidates if c and os.access(c, os.X_OK)), None)
 
 
-def build(source: Path, folder: Path) -> ctypes.CDLL | None:
-    """The library made of one .cu file for the current GPU; None, with a line that says why, where it cannot be."""
+def build(source: Path, folder: Path, headers: Path | None = None) -> ctypes.CDLL | None:
+    """The library made of one .cu file for the current GPU; None, with a line that says why, where it cannot be.
+
+    Headers in the folder `headers` come before the compiler's own.
+    """
     compiler = nvcc()
     if compiler is None:
         print(f"{source.name}: no nvcc found, so its columns say n/a")
         return None
     major, minor = torch.cuda.get_device_capability()
     flags = ["-O3", "-std=c++17", f"-arch=sm_{major}{minor}", "-shared", "-Xcompiler", "-fPIC"]
+    flags += ["-I", str(headers.resolve())] if headers else []
     key = hashlib.sha256("\n".join([source.read_text(), compiler, *flags]).encode()).hexdigest()[:16]
     library = folder / f"{source.stem}-{key}.so"
     if not library.exists():
@@ -91,26 +95,40 @@ class Limit:
 
 
 class Cub:
-    """cub::DeviceReduce over a whole tensor, accumulating in the operators' compute type."""
+    """cub::DeviceReduce over a whole tensor, accumulating in the operators' compute type.
 
-    def __init__(self, folder: Path):
-        self._library = build(HERE / "cub.cu", folder)
+    `headers` is a folder of CCCL's headers newer than the compiler's own; the levels of determinism need CCCL 3.2.
+    """
 
-    def covers(self, case: Case) -> bool:
+    def __init__(self, folder: Path, headers: Path | None = None):
+        self._library = build(HERE / "cub.cu", folder, headers)
+        if self._library and not hasattr(self._library, "cub_gpu_to_gpu_float32"):
+            print("cub.cu: CCCL's headers are older than 3.2, so CUB has one level; --cccl names newer ones")
+
+    @property
+    def version(self) -> str | None:
+        if self._library is None:
+            return None
+        number = self._library.cub_version()
+        return f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
+
+    def covers(self, case: Case, level: str = "sum") -> bool:
+        """Whether there is a call at a level: "sum" (CUB's own choice, run_to_run), "not_guaranteed", "gpu_to_gpu"."""
         return (
             self._library is not None
             and (case.op, case.dims, case.layout) == ("sum", None, "contiguous")
-            and hasattr(self._library, f"cub_sum_{case.dtype_name}")
+            and hasattr(self._library, f"cub_{level}_{case.dtype_name}")
         )
 
-    def call(self, case: Case):
-        function = getattr(self._library, f"cub_sum_{case.dtype_name}")
+    def call(self, case: Case, level: str = "sum"):
+        function = getattr(self._library, f"cub_{level}_{case.dtype_name}")
         n, need = ctypes.c_int64(case.elements), ctypes.c_size_t(0)
-        _check(function(None, ctypes.byref(need), None, None, n, None), "cub")
 
         def run(x: torch.Tensor) -> torch.Tensor:
+            if need.value == 0:
+                _check(function(None, ctypes.byref(need), None, None, n, None), "cub")
             out = torch.empty((), dtype=case.out_dtype, device=x.device)
-            scratch = torch.empty(need.value, dtype=torch.uint8, device=x.device)
+            scratch = torch.empty(max(need.value, 1), dtype=torch.uint8, device=x.device)
             status = function(
                 ctypes.c_void_p(scratch.data_ptr()),
                 ctypes.byref(need),

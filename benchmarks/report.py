@@ -48,7 +48,7 @@ def _line(row: dict, mode: str) -> dict:
     if row["device"] == "cuda" and row["suite"] != "host":
         line["limit us"] = _time(contenders["limit"]["us"]["median"]) if "limit" in contenders else "n/a"
         line["x limit"] = f"{c['times_limit']['median']:.3f}" if "times_limit" in c else "n/a"
-    for peer in ("torch", "inductor", "cub"):
+    for peer in ("torch", "inductor", "cub", "cub_not_guaranteed", "cub_gpu_to_gpu", "torch_fp64", "fsum"):
         if peer in contenders:
             line[f"{peer} us"] = _time(contenders[peer]["us"]["median"])
     if "speedup" in c:
@@ -59,12 +59,20 @@ def _line(row: dict, mode: str) -> dict:
     return line
 
 
+def _accuracy(row: dict) -> dict:
+    line = {"dtype": row["dtype"], "shape / dims": row["label"].split(" condition")[0]}
+    line["condition"] = f"{row['condition']:.1e}"
+    return line | {who: f"{c['ulps']:.3g}" for who, c in row["contenders"].items()}
+
+
 HEADINGS = {
     "full": "Full sums",
     "shapes": "Rows, columns, middle dims",
     "ops": "Other operators",
     "layouts": "Memory order other than logical order",
+    "exact": "Exact full sums by size, and what else could serve",
     "data": "Exact full sums by the distribution of the elements",
+    "accuracy": "Errors in units in the last place",
     "host": "Host time of a call",
 }
 
@@ -74,7 +82,10 @@ def tables(rows: list[dict]) -> str:
     for device in ("cuda", "cpu"):
         for suite, heading in HEADINGS.items():
             chosen = [r for r in rows if (r["device"], r["suite"]) == (device, suite)]
-            lines = [_line(r, mode) for r in chosen for mode in OURS if mode in r["contenders"]]
+            if suite == "accuracy":
+                lines = [_accuracy(r) for r in chosen]
+            else:
+                lines = [_line(r, mode) for r in chosen for mode in OURS if mode in r["contenders"]]
             if lines:
                 keys = list(dict.fromkeys(key for line in lines for key in line))  # cub is not in every line
                 table = tabulate(
@@ -103,7 +114,7 @@ def summary(rows: list[dict]) -> str:
     keys = ("device", "suite", "dtype", "threads")
     groups: dict[tuple, list[dict]] = {}
     for r in rows:
-        if r["suite"] != "host":
+        if r["suite"] not in ("host", "accuracy"):
             groups.setdefault(tuple(r.get(key) for key in keys), []).append(r)
     for group, chosen in groups.items():
         for mode in OURS:

@@ -13,12 +13,17 @@ from .shapes import Case
 from .timing_cpu import interleaved, threads
 
 RUNS = 5  # per thread count
+FSUM_MOST = 1 << 20  # elements that math.fsum sums, at about 25 ns each
 
 
 def calls_for(case: Case, compile_peer: bool) -> dict[str, contenders.Call]:
     # On the CPU "atomic" would be the same call as "deterministic".
     calls = {mode: contenders.ours(case, mode) for mode in contenders.modes(case) if mode != "atomic"}
     calls["torch"] = contenders.eager(case)
+    if contenders.has_fp64(case):
+        calls["torch_fp64"] = contenders.fp64(case)
+    if case.suite == "exact" and case.elements <= FSUM_MOST:
+        calls["fsum"] = contenders.fsum
     if compile_peer:
         calls["inductor"] = contenders.inductor(case)
     return calls

@@ -66,8 +66,13 @@ class Bench:
         calls["torch"] = contenders.eager(case)
         if self.compile_peer:
             calls["inductor"] = contenders.inductor(case)
+        if contenders.has_fp64(case):
+            calls["torch_fp64"] = contenders.fp64(case)
         if self.cub is not None and self.cub.covers(case):
             calls["cub"] = self.cub.call(case)
+            if case.suite in ("exact", "data"):
+                levels = [level for level in contenders.CUB_LEVELS if self.cub.covers(case, level)]
+                calls |= {f"cub_{level}": self.cub.call(case, level) for level in levels}
         return calls
 
     def _check(self, case: Case, entry: dict, calls: dict, recordings: dict[str, Recording]) -> None:

@@ -159,6 +159,23 @@ def ops(most: int | None = None) -> list[Case]:
     ]
 
 
+def exact_cuda(quick: bool) -> list[Case]:
+    """Full sums from 16 KiB to 1 GiB of every type that exact takes."""
+    return [
+        Case("exact", (2**e // dtype.itemsize,), None, dtype)
+        for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+        for e in range(14, 31, 8 if quick else 2)
+    ]
+
+
+def exact_cpu(quick: bool) -> list[Case]:
+    return [
+        Case("exact", (2**e,), None, dtype)
+        for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+        for e in ((16,) if quick else (16, 20, 24))
+    ]
+
+
 def data(most: int | None = None) -> list[Case]:
     """Full sums of elements that are hard for exact sums, to see that there is no cliff."""
     chosen = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")

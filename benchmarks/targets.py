@@ -72,11 +72,12 @@ FULL = {  # share of the limit, and microseconds on top of it
     "deterministic": (0.985, 1.0),
 }
 
-# Exact sums: of the limit, from 256 MiB up, by dtype; and by the distribution of the elements.
+# Exact sums, of the limit: uniform and normal elements from 256 MiB up, by dtype; other distributions.
 EXACT_FULL = {"float16": 0.95, "bfloat16": 0.95, "float32": 0.95, "float64": 0.90}
-EXACT_DATA = {"uniform": 0.9, "normal": 0.9, "gradient": 0.8, "log-normal 6": 0.4}
+EXACT_DATA = {"gradient": 0.8, "log-normal 6": 0.4}
 EXACT_WORST = 0.15
 EXACT_CPU = 0.5  # of torch's speed, on one thread, at 2^24 fp32
+EXACT_FSUM = 100  # times the speed of math.fsum
 
 
 def _full(rows: list[dict]) -> Iterator[Target]:
@@ -102,14 +103,25 @@ def _share(what: str, least: float, pairs: list[tuple[dict, dict]]) -> Iterator[
         yield Target(what, f">= {least} of the limit", f"{share:.3f}", share >= least, name(worst))
 
 
+def _faster(what: str, asked: str, pairs: list[tuple[dict, dict]], key: str, least: float) -> Iterator[Target]:
+    """The smallest ratio of speeds."""
+    if pairs:
+        worst, contender = min(pairs, key=lambda p: p[1][key]["median"])
+        speed = contender[key]["median"]
+        yield Target(what, asked, f"{speed:.3g} x", speed >= least, name(worst))
+
+
 def _exact(rows: list[dict]) -> Iterator[Target]:
-    large = [(r, c) for r, c in _with(rows, "full", "exact", "times_limit") if r["in_bytes"] >= 256 * MiB]
+    data = _with(rows, "data", "exact", "times_limit")
+    full = [*_with(rows, "full", "exact", "times_limit"), *_with(rows, "exact", "exact", "times_limit")]
+    large = [(r, c) for r, c in full + data if r["in_bytes"] >= 256 * MiB and r["data"] in ("uniform", "normal")]
     for dtype, least in EXACT_FULL.items():
         yield from _share(f"full, exact, {dtype}, from 256 MiB up", least, [p for p in large if p[0]["dtype"] == dtype])
-    data = _with(rows, "data", "exact", "times_limit")
     for kind, least in EXACT_DATA.items():
         yield from _share(f"full, exact, {kind} elements", least, [p for p in data if p[0]["data"] == kind])
     yield from _share("full, exact, any elements", EXACT_WORST, data)
+    pairs = [(r, c) for r, c in full if r["in_bytes"] >= 16 * MiB and "speedup" in c]
+    yield from _faster("full, exact, from 16 MiB up", "faster than torch", pairs, "speedup", 1)
 
 
 def _shapes(rows: list[dict]) -> Iterator[Target]:
@@ -167,13 +179,15 @@ def _host(rows: list[dict]) -> Iterator[Target]:
 
 def _cpu(rows: list[dict]) -> Iterator[Target]:
     cpu = [r for r in rows if r["device"] == "cpu"]
-    for r, c in _with([r for r in cpu if r["threads"] == 1], "full", "exact", "speedup"):
-        if (r["dtype"], r["n"]) == ("float32", 1 << 24):
-            speed = c["speedup"]["median"]
-            yield Target("CPU, full, exact", f">= {EXACT_CPU} x torch", f"{speed:.3f} x", speed >= EXACT_CPU, name(r))
+    alone = [r for r in cpu if (r.get("threads"), r["dtype"]) == (1, "float32")]
+    pairs = [*_with(alone, "full", "exact", "speedup"), *_with(alone, "exact", "exact", "speedup")]
+    pairs = [(r, c) for r, c in pairs if r["n"] == 1 << 24]
+    yield from _faster("CPU, full, exact", f">= {EXACT_CPU} x torch", pairs, "speedup", EXACT_CPU)
+    pairs = _with(alone, "exact", "exact", "speedup_over_fsum")
+    yield from _faster("CPU, full, exact", f">= {EXACT_FSUM} x math.fsum", pairs, "speedup_over_fsum", EXACT_FSUM)
     for suite in ("full", "shapes", "ops", "layouts"):
-        for count in sorted({r["threads"] for r in cpu}):
-            pairs = _with([r for r in cpu if r["threads"] == count], suite, "deterministic", "speedup")
+        for count in sorted({r["threads"] for r in cpu if "threads" in r}):
+            pairs = _with([r for r in cpu if r.get("threads") == count], suite, "deterministic", "speedup")
             plural = "s" if count > 1 else ""
             yield from _not_slower(f"CPU, {suite}, {count} thread{plural}, against torch", pairs, "speedup")
 
@@ -199,6 +213,8 @@ def _promises(rows: list[dict]) -> Iterator[Target]:
             yield from _always(what, judged, lambda r, c, mode=mode: c["error"] <= r["bounds"][mode])
             compared = [(r, c) for r, c in pairs if "equals_cpu" in c]
             yield from _always(f"{mode}: CUDA and CPU agree bit for bit", compared, lambda r, c: c["equals_cpu"])
+        pairs = [(r, r["contenders"]["exact"]) for r in rows if (r["device"], r["suite"]) == (device, "accuracy")]
+        yield from _always(f"exact, {device}: the true sum rounded once", pairs, lambda r, c: c["rounded"])
 
 
 def _scratch(rows: list[dict]) -> Iterator[Target]:

@@ -1,6 +1,5 @@
-"""README.md shows the committed results, and nothing else."""
+"""Documents show the committed results, and nothing else."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,27 @@ from benchmarks import document
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_readme_shows_the_committed_results():
-    results = [json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text()) for name in ("cuda", "cpu")]
-    text = (ROOT / "README.md").read_text()
-    blocks = document.blocks(*results)
+@pytest.mark.parametrize("name", ["README.md", "docs/exact.md"])
+def test_documents_show_the_committed_results(name):
+    text = (ROOT / name).read_text()
+    blocks = document.documents()[ROOT / name]
     assert document.fill(text, blocks) == text, "python -m benchmarks.document writes it anew"
     assert {name for _, name, _ in document.BLOCK.findall(text)} == set(blocks)
+
+
+def test_exact_sums_are_measured_on_a_gpu():
+    rows = document.load("exact")["rows"]
+    if not any(r["device"] == "cuda" for r in rows):
+        pytest.skip("benchmarks/results/exact.json has no rows of a GPU yet")
+    text = (ROOT / "docs" / "exact.md").read_text()
+    assert document.NO_GPU not in text
+    assert (document.RESULTS / "exact_speed.png").is_file()
+
+
+def test_plots_that_documents_show_are_committed():
+    shown = document.BLOCK.sub("", (ROOT / "docs" / "exact.md").read_text())
+    assert "exact_accuracy.png" in shown
+    assert (document.RESULTS / "exact_accuracy.png").is_file()
 
 
 def test_unknown_blocks_are_not_passed_over():

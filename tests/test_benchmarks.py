@@ -1,0 +1,190 @@
+"""The benchmark's own code, without a GPU: what is asked for, measured in ulps, judged, drawn and written down."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from benchmarks import __main__ as main
+from benchmarks import accuracy, contenders, document, plots, report, run_cpu, shapes, targets
+from benchmarks.run_cuda import Bench
+
+KINDS = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")
+
+
+def timed(suite: str, dtype: str, in_bytes: int, data: str, shares: dict[str, float], speedup: float = 2) -> dict:
+    """A row as a GPU's, from the share of the limit that each contender reaches."""
+    times = {"limit": 1.0} | shares
+    return {
+        "suite": suite,
+        "device": "cuda",
+        "op": "sum",
+        "data": data,
+        "dtype": dtype,
+        "label": f"{in_bytes} {data}",
+        "in_bytes": in_bytes,
+        "contenders": {
+            who: {"us": quartiles(10 / share), "times_limit": quartiles(1 / share), "speedup": quartiles(speedup)}
+            for who, share in times.items()
+        },
+    }
+
+
+def quartiles(value: float) -> dict:
+    return {"median": value, "low": value, "high": value}
+
+
+@pytest.fixture
+def gpu_rows() -> list[dict]:
+    shares = {"exact": 0.96, "torch": 0.9, "torch_fp64": 0.8, "cub": 0.85, "cub_gpu_to_gpu": 0.5}
+    sizes = [timed("exact", "float32", 2**e, "uniform", shares) for e in (14, 20, 28)]
+    return sizes + [timed("data", "float32", 2**28, kind, shares) for kind in KINDS]
+
+
+@pytest.fixture(scope="module")
+def accuracy_rows() -> list[dict]:
+    return list(accuracy.run(accuracy.sums(quick=True), torch.device("cpu")))
+
+
+# ---- what is asked for --------------------------------------------------------------------------------------------
+
+
+def test_every_suite_parses_and_has_cases():
+    options = main.parse(["--device", "cpu", "--quick"])
+    assert options.suite == list(main.SUITES["cpu"])
+    for suite in set(options.suite) - {"host", "accuracy"}:
+        assert main.cases_for(suite, options)
+
+
+@pytest.mark.parametrize("arguments", [["--suite", "nothing"], ["--cccl", "tests"]])
+def test_what_is_not_there_is_an_error(arguments, capsys):
+    with pytest.raises(SystemExit):
+        main.parse(["--device", "cpu", *arguments])
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_exact_sums_go_from_small_to_a_gibibyte():
+    cases = shapes.exact_cuda(quick=False)
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        sizes = [case.in_bytes for case in cases if case.dtype == dtype]
+        assert (min(sizes), max(sizes)) == (1 << 14, 1 << 30)
+    assert all(contenders.modes(case) == ("deterministic", "exact") for case in cases)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_peers_of_exact_sums(dtype):
+    case = shapes.Case("exact", (1 << 10,), None, dtype)
+    calls = run_cpu.calls_for(case, compile_peer=False)
+    assert ("torch_fp64" in calls) == (dtype != torch.float64)
+    x = torch.arange(1 << 10, dtype=dtype)
+    assert all(call(x).item() == 1023 * 512 for call in calls.values())
+    assert "fsum" in calls
+
+
+@pytest.mark.parametrize(
+    "suite, levels", [("exact", contenders.CUB_LEVELS), ("data", contenders.CUB_LEVELS), ("full", ())]
+)
+def test_peers_of_exact_sums_on_a_gpu(suite, levels):
+    cub = SimpleNamespace(covers=lambda case, level="sum": True, call=lambda case, level="sum": level)
+    bench = SimpleNamespace(limit=SimpleNamespace(available=False), compile_peer=False, cub=cub)
+    calls = Bench._calls(bench, shapes.Case(suite, (1 << 10,), None, torch.float32))
+    assert [calls[who] for who in calls if who.startswith("cub")] == ["sum", *levels]
+    assert ("torch_fp64" in calls) == (suite != "full")
+
+
+# ---- accuracy -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value, dtype, true, expected",
+    [
+        (1.0, torch.float32, Fraction(1), 0),
+        (1.0, torch.float32, 1 + Fraction(1, 2**24), 0.5),
+        (-1.0, torch.bfloat16, -1 - Fraction(3, 2**7), 3),
+        (0.0, torch.float32, Fraction(1, 2**150), 0.5),  # below the smallest subnormal
+        (2.0, torch.float64, 2 - Fraction(1, 2**52), 1),  # just below a power of two: the finer unit
+        (float("inf"), torch.float32, Fraction(1), float("inf")),
+    ],
+)
+def test_ulps(value, dtype, true, expected):
+    assert accuracy.ulps(torch.tensor(value, dtype=dtype), true) == expected
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("condition", [1.0, 1e4, 1e12])
+def test_elements_are_as_wanted(dtype, condition):
+    wanted = accuracy.Sum(dtype, 1 << 10, condition)
+    x = accuracy.elements(wanted)
+    assert x.dtype == dtype and len(x) == wanted.n
+    true = sum(map(Fraction, x.tolist()))
+    assert accuracy.true_sum(x) == true
+    assert 0.8 <= sum(abs(Fraction(v)) for v in x.tolist()) / true / Fraction(condition) <= 1.25
+    assert torch.equal(x, accuracy.elements(wanted))
+
+
+def test_true_sums_of_several_blocks_add_up(monkeypatch):
+    x = accuracy.elements(accuracy.Sum(torch.float32, 1 << 10, 1e8))
+    monkeypatch.setattr(accuracy, "BLOCK", 100)
+    assert accuracy.true_sum(x) == sum(map(Fraction, x.tolist()))
+
+
+def test_exact_sums_are_the_true_ones_rounded(accuracy_rows):
+    assert {r["dtype"] for r in accuracy_rows} == {"float32", "bfloat16"}
+    for r in accuracy_rows:
+        assert r["contenders"]["exact"]["rounded"] and r["contenders"]["exact"]["ulps"] <= 0.5
+    worst = max(r["contenders"]["torch"]["ulps"] for r in accuracy_rows)
+    assert worst > 1e6, "a condition number of 1e12 leaves torch.sum in fp32 no digit"
+
+
+def test_a_sum_rounded_wrongly_breaks_a_promise(accuracy_rows):
+    promise = "exact, cpu: the true sum rounded once"
+    found = {t["what"]: t for t in targets.evaluate(accuracy_rows)}
+    assert found[promise]["met"] and found[promise]["asked"] == "always"
+    wrong = [dict(r, contenders=r["contenders"] | {"exact": {"ulps": 0.6, "rounded": False}}) for r in accuracy_rows]
+    assert not {t["what"]: t for t in targets.evaluate(wrong)}[promise]["met"]
+
+
+# ---- what is made of rows -----------------------------------------------------------------------------------------
+
+
+def test_targets_of_exact_sums(gpu_rows):
+    found = {t["what"]: t for t in targets.evaluate(gpu_rows)}
+    assert found["full, exact, float32, from 256 MiB up"]["met"]
+    assert found["full, exact, from 16 MiB up"]["measured"] == "2 x"
+    slow = timed("data", "float32", 2**28, "normal", {"exact": 0.94})
+    found = {t["what"]: t for t in targets.evaluate([*gpu_rows, slow])}
+    assert not found["full, exact, float32, from 256 MiB up"]["met"]
+    cliff = timed("data", "float32", 2**28, "every exponent", {"exact": 0.14})
+    found = {t["what"]: t for t in targets.evaluate([*gpu_rows, cliff])}
+    assert not found["full, exact, any elements"]["met"]
+
+
+def test_plots_are_written(gpu_rows, accuracy_rows, tmp_path):
+    made = plots.write(gpu_rows + accuracy_rows, "a machine", "a CPU", tmp_path)
+    assert [path.name for path in made] == ["exact_speed.png", "exact_accuracy.png"]
+    assert all(path.stat().st_size > 10_000 for path in made)
+
+
+def test_no_plot_of_speed_without_a_limit(accuracy_rows, tmp_path):
+    made = plots.write(accuracy_rows, "a machine", "a CPU", tmp_path)
+    assert [path.name for path in made] == ["exact_accuracy.png"]
+
+
+def test_tables(accuracy_rows):
+    text = report.tables(accuracy_rows)
+    assert "Errors in units in the last place, CPU" in text and "1.0e+00" in text
+    assert report.summary(accuracy_rows) == ""
+
+
+def test_document_shows_what_was_measured(gpu_rows, accuracy_rows):
+    results = {"machine": {"cpu": "a CPU", "cores": 1, "torch": "2"}, "rows": accuracy_rows, "targets": []}
+    results["arguments"] = {"suite": ["exact", "accuracy"]}
+    blocks = document.exact_blocks(results)
+    assert blocks["exact by size"] == blocks["exact by data"] == document.NO_GPU
+    assert blocks["exact accuracy"].count("\n") == len(accuracy_rows) + 1
+    results["rows"] = gpu_rows + accuracy_rows
+    blocks = document.exact_blocks(results)
+    assert "16 KiB" in blocks["exact by size"] and "0.960" in blocks["exact by size"]
+    assert "CUB, gpu_to_gpu" in blocks["exact by size"] and "CUB, not_guaranteed" not in blocks["exact by size"]
+    assert all(kind in blocks["exact by data"] for kind in KINDS) and "exact_speed.png" in blocks["exact by data"]
