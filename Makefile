@@ -42,5 +42,5 @@ sanitize:
 	@$(RUN) tools/sanitize.py $(TEST_ARGS)
 
 clean:
-	rm -rf build dist .venv *.egg-info torch_reduce/lib torch_reduce/include torch_reduce/cmake
+	rm -rf build dist .venv *.egg-info torch_reduce/lib torch_reduce/include
 	find . -path ./.git -prune -o -name __pycache__ -type d -print | xargs rm -rf
