@@ -92,11 +92,12 @@ target_link_libraries(TorchReduce::torch INTERFACE "${TORCH_REDUCE_TORCH_PREFIX}
 # torch_reduce_keep(<target> <library> <cuda>): programs that link the target need the library, even where they refer to
 # no symbol of it and their linker drops such libraries (--as-needed, the default of some distributions): operators are
 # found by name, once the library that registers them is loaded. The same holds for torch's CUDA operators. And what the
-# library needs of torch is found through the program's run path, so the program has to need it itself.
+# library needs of torch is found through the program's run path, so the program has to need it itself; libtorch.so is
+# what AOTInductor's models need.
 #
 # Link options, and not items of the link line, as CMake may take those apart.
 function(torch_reduce_keep target library cuda)
-  set(_kept libtorch_cpu.so libc10.so)
+  set(_kept libtorch.so libtorch_cpu.so libc10.so)
   if(cuda)
     list(APPEND _kept libtorch_cuda.so libc10_cuda.so)
   endif()

@@ -41,7 +41,7 @@ def build(source: Path, folder: Path, *arguments: str, package: Path = PACKAGE, 
     """Configures and builds a project; the build folder."""
     done = configure(source, folder, *arguments, package=package)
     assert done.returncode == 0, done.stdout + done.stderr
-    must(CMAKE, "--build", folder, "--target", target)
+    must(CMAKE, "--build", folder, "--target", target, "--parallel", 2)
     return folder
 
 
