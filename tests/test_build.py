@@ -159,6 +159,14 @@ def test_cuda_can_be_left_out(tmp_path: Path):
     }
 
 
+def test_torch_can_be_left_out(tmp_path: Path):
+    done = configure(
+        tmp_path, "-DTORCH_REDUCE_CORE_ONLY=ON", "-DTORCH_REDUCE_TORCH_DIR=/nowhere", TORCH_REDUCE_CUDA="0"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "torch_reduce: CPU only, for programs without torch" in done.stdout
+
+
 def test_cuda_can_be_demanded(tmp_path: Path):
     done = configure(tmp_path, "-DTORCH_REDUCE_SANITIZE=ON", TORCH_REDUCE_CUDA="1")
     assert done.returncode != 0

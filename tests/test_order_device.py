@@ -43,7 +43,7 @@ def emulator(tmp_path_factory) -> ctypes.CDLL:
 
 def blocks(emulator, x, how, op="sum", piece=None):
     """The results of a row's pieces; every thread of a block has the same."""
-    n, threads = len(x), max(how, 32)
+    n, threads = len(x), 256 if how == -256 else max(how, 32)
     piece = piece or max(n, 1)
     grid = max(-(-n // piece), 1)
     out = torch.full((grid, threads), 77, dtype=x.dtype)
@@ -76,6 +76,15 @@ def test_a_chunk_in_registers(emulator, width, dtype):
         for op in ("sum", "prod"):
             x = fill((n,), dtype, op=op, start=n)
             assert_same_bits(blocks(emulator, x, -width, op), expected(x, op), f"{op} of {n}")
+
+
+@needs_compiler
+@every_dtype
+def test_chunks_in_registers_of_a_block(emulator, dtype):
+    for n in [n for n in LENGTHS if n <= 8192] + [8191, 8192]:
+        for op in ("sum", "prod"):
+            x = fill((n,), dtype, op=op, start=n)
+            assert_same_bits(blocks(emulator, x, -256, op), expected(x, op), f"{op} of {n}")
 
 
 @needs_compiler

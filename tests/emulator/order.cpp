@@ -56,6 +56,21 @@ void by_registers(const Row<Acc> a) {
   a.out[threadIdx.x] = order::warp_chunk<Op, V>(x);
 }
 
+// The same by a block: a row of up to 32 elements a thread, a chunk a warp.
+template <class Op, class Acc>
+void by_block_registers(const Row<Acc> a) {
+  constexpr int V = 4, Threads = 256;
+  __shared__ order::BlockStorage<Acc, Threads> storage;
+  Acc x[order::kElementsOfLane];
+  const int64_t first = threadIdx.x / 32 * order::kChunk, lane = threadIdx.x % 32;
+  for (int i = 0; i < order::kElementsOfLane; ++i) {
+    const int64_t element = first + 32 * V * (i / V) + V * lane + i % V;
+    x[i] = element < a.n ? a.x[element] : Op::template identity<Acc>();
+  }
+  const Acc once = order::block_chunks<Op, V>(x, storage), again = order::block_chunks<Op, V>(x, storage);
+  a.out[threadIdx.x] = std::memcmp(&once, &again, sizeof(Acc)) == 0 ? once : Acc(12345);
+}
+
 template <class Op, class Acc>
 int dispatch(int how, const Row<Acc>& row, int64_t grid) {
   switch (how) {
@@ -69,6 +84,8 @@ int dispatch(int how, const Row<Acc>& row, int64_t grid) {
       return launch(by_block<Op, Acc, 256>, row, grid, 256);
     case 1024:
       return launch(by_block<Op, Acc, 1024>, row, grid, 1024);
+    case -256:
+      return launch(by_block_registers<Op, Acc>, row, 1, 256);
     case -1:
       return launch(by_registers<Op, Acc, 1>, row, 1, order::kWarp);
     case -2:
@@ -106,7 +123,8 @@ void rms_norm_of(const Norm a) { fused::rms_norm(a.x, a.weight, a.out, a.n, a.ep
 
 extern "C" {
 
-// How: 0, a warp a piece; a number of threads, a block a piece; -V, the chunk in registers. The value of every thread.
+// How: 0, a warp a piece; a number of threads, a block a piece; -V, the chunk in registers;
+// -256, up to eight chunks in the registers of a block. The value of every thread.
 int reduce_float(int how, int prod, const float* x, float* out, int64_t n, int64_t piece) {
   return reduce(how, prod, x, out, n, piece);
 }

@@ -153,7 +153,30 @@ struct BlockStorage {
   Acc warp[Threads / kWarp];
 };
 
-// The same by the block, in every thread. The storage may be used again at once.
+namespace detail {
+
+// The tree over one value a warp, in every thread.
+template <class Op, class Acc, int Threads>
+__device__ __forceinline__ Acc tree_over_warps(Acc v, BlockStorage<Acc, Threads>& storage) {
+  constexpr int kWarps = Threads / kWarp;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  if (lane == 0) storage.warp[warp] = v;
+  __syncthreads();
+  return tree_across_warp<Op>(lane < kWarps ? storage.warp[lane] : Op::template identity<Acc>());
+}
+
+}  // namespace detail
+
+// The chunks that the block holds in registers, warp w chunk w, each in the layout of warp_chunk; in every thread. The
+// storage may be used again at once.
+template <class Op, int V, class Acc, int Threads>
+__device__ __forceinline__ Acc block_chunks(const Acc (&x)[kElementsOfLane], BlockStorage<Acc, Threads>& storage) {
+  const Acc v = warp_chunk<Op, V>(x);
+  __syncthreads();  // what was read by the last call
+  return detail::tree_over_warps<Op>(v, storage);
+}
+
+// The elements value(0), ..., value(n - 1), likewise.
 template <class Op, class Acc, int Threads, class F>
 __device__ __forceinline__ Acc block_reduce(int64_t n, const F& value, BlockStorage<Acc, Threads>& storage) {
   constexpr int kWarps = Threads / kWarp;
@@ -174,9 +197,7 @@ __device__ __forceinline__ Acc block_reduce(int64_t n, const F& value, BlockStor
     storage.chunk[lane * kWarps + warp] = mine;
     __syncthreads();
     v = tree_across_warp<Op>(storage.chunk[threadIdx.x]);
-    if (lane == 0) storage.warp[warp] = v;
-    __syncthreads();
-    v = tree_across_warp<Op>(lane < kWarps ? storage.warp[lane] : Op::template identity<Acc>());
+    v = detail::tree_over_warps<Op>(v, storage);
     rounds.push(v);
   }
   return chunks <= Threads ? v : rounds.result();
