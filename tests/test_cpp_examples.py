@@ -88,6 +88,20 @@ def test_file_larger_than_the_memory_it_may_use(file_sum: Path, tmp_path: Path):
     assert done.stdout.startswith(f"{n} numbers, sum 3.5,")
 
 
+def test_device_sum(file_sum: Path):
+    program = file_sum.with_name("device_sum")
+    if not program.is_file():
+        pytest.skip("needs the CUDA toolkit, which CMake did not find")
+    done = run(program)
+    if done.returncode == 77:
+        pytest.skip("needs a GPU: it was built, and says " + done.stdout.strip())
+    if not torch_reduce.build_info()["cuda"]:
+        assert done.stdout.strip() == "no_cuda"
+        return
+    assert done.returncode == 0, done.stdout
+    assert "host and GPU equal" in done.stdout
+
+
 def test_file_sum_needs_no_torch(file_sum: Path):
     assert not re.search("torch_cpu|libc10|libtorch_reduce.so", must("ldd", file_sum))
 
