@@ -14,7 +14,7 @@ from strategies import cases, like
 
 import torch_reduce
 from torch_reduce.model import reduced_dims, result_shape
-from torch_reduce.testing import DTYPES, assert_same_bits, exact_on_cuda, fill, output_dtype
+from torch_reduce.testing import DTYPES, assert_same_bits, fill, output_dtype
 
 OPS = ["sum", "mean", "prod", "amax", "amin"]
 MODES = ["atomic", "deterministic", "exact"]
@@ -114,10 +114,7 @@ def test_any_layout(core, device, op, data):
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("shape, dim", [((300_007,), None), ((40, 5000), 1), ((3000, 40), 0), ((64, 8), 1)], ids=str)
 def test_every_mode(core, device, shape, dim, dtype):
-    if device == "cuda" and not exact_on_cuda():
-        modes = ["deterministic"]
-    else:
-        modes = ["deterministic", "exact"] + ["atomic"] * (device == "cpu")
+    modes = ["deterministic", "exact"] + ["atomic"] * (device == "cpu")
     x = fill(shape, dtype, device=device)
     for mode in modes:
         for threads in (1, 4):

@@ -1,7 +1,5 @@
 // Device memory: check, plan, and launch into the caller's workspace.
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 
 #include "../core/cuda/exact_launch.h"
@@ -16,12 +14,6 @@ Status said(cudaError_t error) {
   if (error == cudaSuccess) return Status::success;
   last_error = error;
   return Status::cuda_error;
-}
-
-// As for the operators: not before it has been tested on a GPU.
-bool exact_is_offered() {
-  const char* given = std::getenv("TORCH_REDUCE_EXACT_CUDA");
-  return given != nullptr && std::strcmp(given, "1") == 0;
 }
 
 // How the GPU works on a problem, by either kind of plan.
@@ -103,7 +95,6 @@ Status reduce_on_cuda(void* workspace, size_t& workspace_bytes, const Reduction&
                       CUstream_st* stream) noexcept {
   Problem p;
   if (const Status status = describe(r, p); status != Status::success) return status;
-  if (is_accumulated(p) && !exact_is_offered()) return Status::unsupported_mode;
   Device device;
   if (const cudaError_t error = device.ask(); error != cudaSuccess) return said(error);
   try {
