@@ -2,12 +2,13 @@
 PYTHON ?= python3
 RUN := $(PYTHON) tools/environment.py
 
-.PHONY: help build test bench bench-compare ladder format lint sanitize clean
+.PHONY: help build test wheel bench bench-compare ladder format lint sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo "make build      build the native library for the active torch (TORCH_REDUCE_CUDA=0: without CUDA)"
 	@echo "make test       build, and run the tests; TEST_ARGS='-k rows' goes to pytest"
+	@echo "make wheel      build dist/: a wheel for the active torch, and a source distribution"
 	@echo "make bench      build, and time the operators against torch.sum; BENCH_ARGS goes to python -m benchmarks"
 	@echo "make bench-compare BASE=<commit>   time this tree's library against a commit's; COMPARE_ARGS='--pairs 9'"
 	@echo "make ladder     build, and climb the teaching kernels one by one; LADDER_ARGS goes to python -m benchmarks.ladder"
@@ -21,6 +22,9 @@ build:
 
 test: build
 	@$(RUN) -m pytest tests $(TEST_ARGS)
+
+wheel:
+	@$(RUN) tools/make_wheel.py $(WHEEL_ARGS)
 
 bench: build
 	@$(RUN) -m benchmarks $(BENCH_ARGS)
@@ -42,5 +46,5 @@ sanitize:
 	@$(RUN) tools/sanitize.py $(TEST_ARGS)
 
 clean:
-	rm -rf build dist .venv *.egg-info torch_reduce/lib torch_reduce/include torch_reduce/cmake
+	rm -rf build dist .venv *.egg-info torch_reduce/lib torch_reduce/include
 	find . -path ./.git -prune -o -name __pycache__ -type d -print | xargs rm -rf

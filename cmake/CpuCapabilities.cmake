@@ -1,6 +1,6 @@
 # The CPU kernels, compiled once for each instruction set: csrc/core/cpu/kernels*.cpp, each time in a namespace of its
 # own, named by TR_CPU_NAMESPACE. The library chooses among them when it is loaded.
-#   TORCH_REDUCE_CAPABILITIES  the targets to link
+#   TORCH_REDUCE_CAPABILITIES  the object libraries
 #
 # Files of their own and not the compiler's target_clones: clones of a template are not made, and inlining stops at
 # their border. FMA is not among the flags: contraction is off, so nothing would use it.
@@ -8,15 +8,14 @@
 set(TORCH_REDUCE_CAPABILITIES "")
 
 function(torch_reduce_capability name)
-  add_library(cpu_${name} OBJECT ${_kernels})
-  target_compile_definitions(cpu_${name} PRIVATE TR_CPU_NAMESPACE=${name})
-  target_compile_options(cpu_${name} PRIVATE ${TORCH_REDUCE_CXX_FLAGS} ${ARGN})
-  set(TORCH_REDUCE_CAPABILITIES ${TORCH_REDUCE_CAPABILITIES} cpu_${name} PARENT_SCOPE)
+  add_library(torch_reduce_cpu_${name} OBJECT ${_kernels})
+  target_compile_definitions(torch_reduce_cpu_${name} PRIVATE TR_CPU_NAMESPACE=${name})
+  target_compile_options(torch_reduce_cpu_${name} PRIVATE ${TORCH_REDUCE_CXX_FLAGS} ${ARGN})
+  set(TORCH_REDUCE_CAPABILITIES ${TORCH_REDUCE_CAPABILITIES} torch_reduce_cpu_${name} PARENT_SCOPE)
 endfunction()
 
 torch_reduce_capability(baseline)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  target_compile_definitions(core PRIVATE TR_CPU_X86)  # tells the dispatch that there is a choice
   torch_reduce_capability(avx2 -mavx2 -mf16c)
   # GCC prefers 256-bit vectors for most AVX-512 machines, out of care for clocks that newer ones do not lower.
   torch_reduce_capability(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mf16c -mprefer-vector-width=512)

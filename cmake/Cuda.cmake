@@ -3,7 +3,7 @@
 #   TORCH_REDUCE_CUDA_VERSION   such as 13.0, nvcc's; empty without
 #   TORCH_REDUCE_ARCHITECTURES  such as 90-real
 #
-# torch and nvcc decide, never a visible GPU. TORCH_REDUCE_CUDA=0 builds without, =1 makes it an error if CUDA cannot be
+# torch (but for TORCH_REDUCE_CORE_ONLY) and nvcc decide, never a visible GPU. TORCH_REDUCE_CUDA=0 builds without, =1 makes it an error if CUDA cannot be
 # built.
 
 include(Architectures)
@@ -29,7 +29,7 @@ if("$ENV{TORCH_REDUCE_CUDA}" STREQUAL "0")
   set(_reason "TORCH_REDUCE_CUDA=0")
 elseif(TORCH_REDUCE_SANITIZE)
   set(_reason "a sanitizer build has the CPU part alone")
-elseif(NOT TORCH_REDUCE_TORCH_CUDA)
+elseif(NOT TORCH_REDUCE_TORCH_CUDA AND NOT TORCH_REDUCE_CORE_ONLY)
   set(_reason "this torch has none")
 elseif(NOT TORCH_REDUCE_NVCC)
   set(_reason "no nvcc found")
@@ -37,11 +37,14 @@ elseif(NOT _nvcc_version)
   set(_reason "${TORCH_REDUCE_NVCC} does not run")
 elseif(_nvcc_version VERSION_LESS _oldest)
   set(_reason "nvcc ${_nvcc_version} is older than ${_oldest}")
-elseif(NOT _nvcc_major STREQUAL _torch_major)
+elseif(NOT _nvcc_major STREQUAL _torch_major AND NOT TORCH_REDUCE_CORE_ONLY)
   set(_reason "nvcc ${_nvcc_version} does not fit a torch for CUDA ${TORCH_REDUCE_TORCH_CUDA}")
 endif()
 
 set(_torch "torch ${TORCH_REDUCE_TORCH_VERSION}")
+if(TORCH_REDUCE_CORE_ONLY)
+  set(_torch "programs without torch")
+endif()
 if(_reason)
   if("$ENV{TORCH_REDUCE_CUDA}" STREQUAL "1")
     message(FATAL_ERROR "torch_reduce: TORCH_REDUCE_CUDA=1, but CUDA cannot be built: ${_reason} (${_torch}).")

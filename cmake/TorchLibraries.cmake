@@ -3,6 +3,7 @@
 #   TORCH_REDUCE_TORCH_VERSION       such as 2.11.0+cu130
 #   TORCH_REDUCE_TORCH_CUDA          such as 13.0; empty for a CPU-only torch
 #   TORCH_REDUCE_TORCH_CXX_STANDARD  what its headers need
+# and the function torch_reduce_keep.
 # The build and the installed package both include this file.
 #
 # Not find_package(Torch): for a torch with CUDA it runs the retired FindCUDA, and configures only where the toolkit
@@ -22,7 +23,7 @@ if(Torch_DIR)
   list(APPEND _hints "${Torch_DIR}/../../..")
 endif()
 # Beside an installed torch_reduce, as both lie in site-packages.
-list(APPEND _hints "${CMAKE_CURRENT_LIST_DIR}/../../torch")
+list(APPEND _hints "${CMAKE_CURRENT_LIST_DIR}/../../../../torch")
 
 unset(_prefix)
 if(TORCH_REDUCE_TORCH_DIR)
@@ -87,3 +88,21 @@ target_compile_features(TorchReduce::torch INTERFACE "cxx_std_${TORCH_REDUCE_TOR
 target_compile_definitions(TorchReduce::torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
 target_link_libraries(TorchReduce::torch INTERFACE "${TORCH_REDUCE_TORCH_PREFIX}/lib/libtorch_cpu.so"
                                                    "${TORCH_REDUCE_TORCH_PREFIX}/lib/libc10.so")
+
+# torch_reduce_keep(<target> <library> <cuda>): programs that link the target need the library, even where they refer to
+# no symbol of it and their linker drops such libraries (--as-needed, the default of some distributions): operators are
+# found by name, once the library that registers them is loaded. The same holds for torch's CUDA operators. And what the
+# library needs of torch is found through the program's run path, so the program has to need it itself; libtorch.so is
+# what AOTInductor's models need.
+#
+# Link options, and not items of the link line, as CMake may take those apart.
+function(torch_reduce_keep target library cuda)
+  set(_kept libtorch.so libtorch_cpu.so libc10.so)
+  if(cuda)
+    list(APPEND _kept libtorch_cuda.so libc10_cuda.so)
+  endif()
+  list(TRANSFORM _kept PREPEND "${TORCH_REDUCE_TORCH_PREFIX}/lib/")
+  list(JOIN _kept "," _kept)
+  set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_OPTIONS
+                                                "LINKER:--push-state,--no-as-needed,${library},${_kept},--pop-state")
+endfunction()

@@ -16,6 +16,9 @@ import torch_reduce
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(torch_reduce.__path__[0])
 LIBRARY = PACKAGE / "lib" / "libtorch_reduce.so"
+CORE = PACKAGE / "lib" / "libtorch_reduce_core.so"
+BUILD = Path("lib", "cmake", "TorchReduce", "build.json")
+both = pytest.mark.parametrize("library", [LIBRARY, CORE], ids=lambda library: library.stem)
 CMAKE = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 
 
@@ -26,38 +29,61 @@ def output_of(*command: object) -> str:
 # ---- the library -------------------------------------------------------------------------------------------------
 
 
-def dynamic(tag: str) -> set[str]:
-    """The values of a tag in the library's dynamic section."""
-    return set(re.findall(rf"\({tag}\).*\[(.*)\]", output_of("readelf", "-d", LIBRARY)))
+def dynamic(library: Path, tag: str) -> set[str]:
+    """The values of a tag in a library's dynamic section."""
+    return set(re.findall(rf"\({tag}\).*\[(.*)\]", output_of("readelf", "-d", library)))
 
 
-def test_needs_torch_and_the_system_alone():
-    """No libpython, so that C++ programs can link it; no libcudart, which lies where only torch finds it."""
+@both
+def test_needs_torch_and_the_system_alone(library: Path):
+    """No libpython, so that C++ programs can link it; no libcudart, which lies where only torch finds it; and the core
+    not even torch."""
     of_torch = {"libc10.so", "libtorch_cpu.so"} | ({"libc10_cuda.so"} if torch_reduce.build_info()["cuda"] else set())
+    if library == CORE:
+        of_torch = set()
     system = r"lib(stdc\+\+|gcc_s|m|c|dl|rt|pthread)\.so\.\d|ld-linux.*"
-    needed = dynamic("NEEDED")
+    needed = dynamic(library, "NEEDED")
     assert of_torch <= needed
     assert {name for name in needed - of_torch if not re.fullmatch(system, name)} == set()
 
 
-def test_knows_no_place():
-    assert dynamic("RPATH") | dynamic("RUNPATH") == set()
-    assert str(ROOT).encode() not in LIBRARY.read_bytes()
+@both
+def test_knows_no_place(library: Path):
+    assert dynamic(library, "RPATH") | dynamic(library, "RUNPATH") == set()
+    assert str(ROOT).encode() not in library.read_bytes()
 
 
-def test_shows_one_symbol_of_its_own():
-    symbols = output_of("nm", "-DC", "--defined-only", LIBRARY).splitlines()
-    assert [line.split(" ", 2)[2] for line in symbols if "torch_reduce::" in line] == ["torch_reduce::registered()"]
-    assert not [line for line in symbols if re.search(r" cuda[A-Z]", line)], "the static runtime shows through"
+EXPORTS = {
+    LIBRARY: ["registered()"],
+    CORE: ["core::cuda_error()", "core::name(", "core::reduce_on_cuda(", "core::reduce_on_host("],
+}
+
+
+@both
+def test_shows_what_its_header_declares(library: Path):
+    """And nothing else: no symbol of the CUDA runtime inside, of torch's or of the standard library's templates."""
+    symbols = [line.split(" ", 2) for line in output_of("nm", "-DC", "--defined-only", library).splitlines()]
+    version = re.search(r'^version = "(\d+\.\d+)', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+    node = f"TORCH_REDUCE_{'CORE_' if library == CORE else ''}{version}"
+    assert [name for _, kind, name in symbols if kind == "A"] == [node]
+    shown = sorted(name for _, kind, name in symbols if kind != "A")
+    assert len(shown) == len(EXPORTS[library])
+    for name, expected in zip(shown, EXPORTS[library], strict=True):
+        assert name.startswith("torch_reduce::" + expected) and name.endswith("@@" + node)
+    header = (PACKAGE / "include" / "torch_reduce" / ("core.h" if library == CORE else "reduce.h")).read_text()
+    declared = re.findall(r"^(?:TORCH_REDUCE_PUBLIC|__attribute__.*\)\)\)) [\w* ]*?(\w+)\(", header, re.MULTILINE)
+    assert sorted(declared) == [re.search(r"(\w+)\(", name)[1] for name in EXPORTS[library]]
 
 
 def test_size():
-    assert LIBRARY.stat().st_size < 40 * 2**20
+    assert LIBRARY.stat().st_size + CORE.stat().st_size < 40 * 2**20
 
 
 def test_code_for_newer_processors_stays_in_its_namespace():
     """An inline function that such an object keeps a copy of could become the one that the linker takes for all."""
-    objects = sorted((ROOT / "build" / f"torch-{torch.__version__}" / "CMakeFiles").glob("cpu_avx*.dir/**/*.o"))
+    objects = sorted(
+        (ROOT / "build" / f"torch-{torch.__version__}" / "CMakeFiles").glob("torch_reduce_cpu_avx*.dir/**/*.o")
+    )
     if not objects:
         pytest.skip("the library was not built here, or not for x86-64")
     for path in objects:
@@ -71,7 +97,7 @@ def test_code_for_newer_processors_stays_in_its_namespace():
 
 
 def test_says_what_it_was_built_for():
-    file, library = json.loads((PACKAGE / "lib" / "build.json").read_text()), torch_reduce.build_info()
+    file, library = json.loads((PACKAGE / BUILD).read_text()), torch_reduce.build_info()
     assert file["torch"] == library["torch"] == torch.__version__
     assert bool(file["cuda"]) is library["cuda"]
     if library["cuda"]:
@@ -83,8 +109,8 @@ def test_says_what_it_was_built_for():
 def package(tmp_path: Path) -> Path:
     """A copy of the package, without the library."""
     copy = tmp_path / "torch_reduce"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("lib", "include", "cmake", "__pycache__"))
-    (copy / "lib").mkdir()
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("lib", "include", "__pycache__"))
+    (copy / BUILD).parent.mkdir(parents=True)
     return copy
 
 
@@ -107,7 +133,7 @@ def test_missing_library_is_named(package: Path):
 def test_library_for_another_torch_is_refused_before_loading(package: Path):
     (package / "lib" / LIBRARY.name).write_bytes(b"would fail if it were loaded")
     build = {"torch": "2.10.0+cu130", "cuda": "13.0", "architectures": ["90-real"]}
-    (package / "lib" / "build.json").write_text(json.dumps(build))
+    (package / BUILD).write_text(json.dumps(build))
     words = words_of_import(package)
     assert words.startswith("ImportError: ")
     assert f"was built for torch 2.10.0+cu130, but this is torch {torch.__version__}" in words
@@ -131,6 +157,14 @@ def test_cuda_can_be_left_out(tmp_path: Path):
         "cuda": None,
         "architectures": [],
     }
+
+
+def test_torch_can_be_left_out(tmp_path: Path):
+    done = configure(
+        tmp_path, "-DTORCH_REDUCE_CORE_ONLY=ON", "-DTORCH_REDUCE_TORCH_DIR=/nowhere", TORCH_REDUCE_CUDA="0"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "torch_reduce: CPU only, for programs without torch" in done.stdout
 
 
 def test_cuda_can_be_demanded(tmp_path: Path):

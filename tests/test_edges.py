@@ -170,3 +170,12 @@ def test_cancellation(device):
         pairs = torch.stack([x, -x], 1).flatten()
         if n <= 256:
             assert torch_reduce.sum(pairs.to(device)).item() == 0
+
+
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
+def test_no_results_at_any_strides(mode, device):
+    """A kept dim of size 0, at whatever stride, is nothing to do."""
+    for strides in ((5, 1), (1, 5), (0, 0), (1, 1)):
+        for shape, dim in (((3, 0), 0), ((0, 3), 1), ((3, 0, 2), (0, 2))):
+            x = torch.empty_strided(shape, (*strides, 1)[: len(shape)], device=device)
+            assert torch_reduce.mean(x, dim, mode=mode).shape == (0,)

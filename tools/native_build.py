@@ -26,10 +26,12 @@ class BuildError(RuntimeError):
 def find_torch() -> tuple[Path, str]:
     """The folder and the version of the torch to build for, without importing it.
 
-    The environment's own folders are searched too: in its isolated build, pip takes them off sys.path, but what is
-    installed into the environment has to fit the torch there.
+    TORCH_REDUCE_TORCH_DIR names it, if set. The environment's own folders are searched too: in its isolated build, pip
+    takes them off sys.path, but what is installed into the environment has to fit the torch there.
     """
     path = [*sys.path, *(sysconfig.get_path(name) for name in ("purelib", "platlib"))]
+    if given := os.environ.get("TORCH_REDUCE_TORCH_DIR"):
+        path = [str(Path(given).parent)]
     spec = PathFinder.find_spec("torch", path)
     if spec is None or spec.origin is None:
         raise BuildError(
@@ -48,6 +50,38 @@ def find_tool(name: str) -> str | None:
     return str(beside) if beside.is_file() else shutil.which(name)
 
 
+def cuda_of_torch(folder: Path) -> str | None:
+    """The CUDA version that the torch in a folder was built for, None for a CPU-only one."""
+    found = re.search(r"^cuda: Optional\[str\] = '([^']+)'", (folder / "version.py").read_text(), re.MULTILINE)
+    return found and found[1]
+
+
+def find_nvcc() -> Path | None:
+    """The nvcc of an installation, as cmake/Cuda.cmake finds it."""
+    homes = [Path(os.environ[name]) / "bin" for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    places = [*map(str, homes), os.environ.get("PATH", ""), "/usr/local/cuda/bin"]
+    found = os.environ.get("CUDACXX") or shutil.which("nvcc", path=os.pathsep.join(places))
+    return Path(found) if found else None
+
+
+def find_nvcc_of_wheels() -> Path | None:
+    """The nvcc of NVIDIA's wheels on sys.path: with its headers and libraries in nvidia/cu13 and the like."""
+    places = (Path(folder, "nvidia") for folder in sys.path)
+    return next((nvcc for place in places for nvcc in sorted(place.glob("cu*/bin/nvcc"))), None)
+
+
+def missing_tools() -> list[str]:
+    """What pip may fetch for a build, as requirements."""
+    missing = [] if find_tool("cmake") else ["cmake>=3.20"]
+    if not find_tool("ninja") and not find_tool("make"):
+        missing.append("ninja")
+    if os.environ.get("TORCH_REDUCE_CUDA") == "1" and find_nvcc() is None:
+        cuda = cuda_of_torch(find_torch()[0])
+        if cuda:
+            missing.append(f"cuda-toolkit[nvcc]=={'.'.join(cuda.split('.')[:2])}.*")
+    return missing
+
+
 def run(command: list[str], show: str) -> None:
     """Runs a command; of its output only lines that hold `show` are printed, and everything if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -60,15 +94,20 @@ def run(command: list[str], show: str) -> None:
 
 
 def build(prefix: Path | None, sanitize: bool = False, target: str | None = None) -> Path:
-    """Brings the library under `prefix` up to date: lib/, include/ and cmake/. With a `target`, that target of CMake's
+    """Brings the libraries under `prefix` up to date: lib/ and include/. With a `target`, that target of CMake's
     is built instead and nothing is installed. Returns the build folder."""
     torch, version = find_torch()
     cmake = find_tool("cmake")
     if cmake is None:
         raise BuildError("torch_reduce is built by CMake, and no cmake is on PATH: install cmake >= 3.20.")
-    folder = ROOT / "build" / f"torch-{version}{'-sanitize' if sanitize else ''}"
+    wheels = find_nvcc_of_wheels() if find_nvcc() is None and not sanitize else None
+    folder = ROOT / "build" / f"torch-{version}{'-sanitize' if sanitize else '-wheels' if wheels else ''}"
+    if wheels:  # may lie in an environment that lasts for one build, so nothing of an earlier one is kept
+        shutil.rmtree(folder, ignore_errors=True)
     configure = [cmake, "-S", str(ROOT), "-B", str(folder), f"-DTORCH_REDUCE_TORCH_DIR={torch}"]
     configure.append(f"-DTORCH_REDUCE_SANITIZE={'ON' if sanitize else 'OFF'}")
+    if wheels:
+        configure += [f"-DTORCH_REDUCE_NVCC={wheels}", f"-DCMAKE_CUDA_FLAGS=-L{wheels.parent.parent / 'lib'}"]
     ninja = find_tool("ninja")
     if ninja and not (folder / "CMakeCache.txt").is_file():
         configure += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]

@@ -25,7 +25,7 @@ def cpu(arguments: list[str]) -> int:
     site = ROOT / "build" / "sanitize"
     shutil.rmtree(site, ignore_errors=True)
     for folder in ("torch_reduce", "tests"):
-        skip = shutil.ignore_patterns("__pycache__", "lib", "include", "cmake")
+        skip = shutil.ignore_patterns("__pycache__", "lib", "include")
         shutil.copytree(ROOT / folder, site / folder, ignore=skip)
     shutil.copy(ROOT / "pyproject.toml", site)
     build(site / "torch_reduce", sanitize=True)

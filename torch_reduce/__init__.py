@@ -11,7 +11,7 @@ here are thin typed names for them. Three modes, three promises:
     The correctly rounded sum.
 """
 
-from ._library import build_info  # loads the library, so it comes first
+from ._library import build_info, cmake_prefix_path  # loads the library, so it comes first
 from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import amax, amin, mean, prod, sum
 from .plan import Plan, explain
@@ -24,6 +24,7 @@ __all__ = [
     "amax",
     "amin",
     "build_info",
+    "cmake_prefix_path",
     "exact_accumulate",
     "exact_normalize",
     "exact_round",

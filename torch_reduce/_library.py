@@ -7,8 +7,11 @@ import torch
 
 _FOLDER = Path(__file__).parent / "lib"
 _LIBRARY = _FOLDER / "libtorch_reduce.so"
-_BUILD = _FOLDER / "build.json"
+_BUILD = _FOLDER / "cmake" / "TorchReduce" / "build.json"
 _REMEDY = "build it with `make build` or `pip install --no-build-isolation .` in the source tree"
+
+cmake_prefix_path = str(Path(__file__).parent)
+"""Where CMake finds the package: ``-DCMAKE_PREFIX_PATH=...`` for ``find_package(TorchReduce)``."""
 
 
 def mismatch(build: dict, torch_version: str, torch_cuda: str | None) -> str | None:

@@ -4,17 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__CUDACC__)
-#define TR_HD __host__ __device__ __forceinline__
-#if defined(__CUDA_ARCH__)
-#define TR_UNROLL _Pragma("unroll")
-#else
-#define TR_UNROLL
-#endif
-#else
-#define TR_HD inline __attribute__((always_inline))
-#define TR_UNROLL
-#endif
+#include "../../include/torch_reduce/host_device.h"
+
+#define TR_HD TORCH_REDUCE_HD
+#define TR_UNROLL TORCH_REDUCE_UNROLL
 
 namespace torch_reduce {
 

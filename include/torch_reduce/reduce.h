@@ -6,7 +6,8 @@
 // Each function calls the operator that Python knows as torch.ops.reduce.<name>, through torch's dispatcher: on the
 // CPU and on CUDA, differentiable, under vmap and autocast. What is wrong with the arguments is thrown as c10::Error
 // or the class derived from it that torch::sum would throw: IndexError, ValueError, NotImplementedError.
-#pragma once
+#ifndef TORCH_REDUCE_REDUCE_H_  // not #pragma once: that warns where a header is compiled alone
+#define TORCH_REDUCE_REDUCE_H_
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -105,3 +106,5 @@ inline at::Tensor exact_normalize(const at::Tensor& acc) {
 }
 
 }  // namespace torch_reduce
+
+#endif  // TORCH_REDUCE_REDUCE_H_

@@ -44,6 +44,7 @@ RunExactly* chosen() {
 ExactPlan make_exact_plan(const Problem& p, int threads) {
   const Layout& l = p.layout;
   ExactPlan plan;
+  if (l.outputs == 0) return plan;
   // Outputs that lie closer together than the elements of one share cache lines.
   if (l.kept_dims > 0 && l.reduced_dims > 0) {
     const KeptDim& kept = l.kept[l.kept_dims - 1];

@@ -1,11 +1,16 @@
-// What every kernel uses: 16-byte loads, a warp's exchange, and the hooks of programmatic dependent launch.
+// What every kernel uses: 16-byte loads, the order across a warp, and the hooks of programmatic dependent launch.
 #pragma once
 
+#include "../../../include/torch_reduce/device/order.cuh"
 #include "../numeric.h"
 
 namespace torch_reduce::cuda {
 
-constexpr int kWarp = 32;
+using order::exchange;
+using order::kWarp;
+using order::tree_across_lanes;
+using order::tree_across_warp;
+using order::tree_across_warp_and_sets;
 
 template <class In>
 constexpr int vector_width = 16 / static_cast<int>(sizeof(In));
@@ -37,37 +42,6 @@ template <class In>
 struct alignas(16) Vector {
   In e[vector_width<In>];
 };
-
-template <class Acc>
-__device__ __forceinline__ Acc exchange(Acc v, int lane_mask) {
-  return __shfl_xor_sync(0xffffffffu, v, lane_mask);
-}
-
-// Combines the values of neighbouring groups of lanes: first groups of `from` lanes, last groups of `to / 2`.
-template <class O, class Acc>
-__device__ __forceinline__ Acc tree_across_lanes(Acc v, int from, int to) {
-  for (int mask = from; mask < to; mask *= 2) v = O::combine(v, exchange(v, mask));
-  return v;
-}
-
-template <class O, class Acc>
-__device__ __forceinline__ Acc tree_across_warp(Acc v) {
-#pragma unroll
-  for (int mask = 1; mask < kWarp; mask *= 2) v = O::combine(v, exchange(v, mask));
-  return v;
-}
-
-// Two values' trees at the price of little more than one, and then their neighbour tree: even lanes carry on with the
-// first value, odd lanes with the second.
-template <class O, class Acc>
-__device__ __forceinline__ Acc tree_across_warp(Acc first, Acc second) {
-  const bool odd = (threadIdx.x & 1) != 0;
-  const Acc received = exchange(odd ? first : second, 1);
-  Acc v = O::combine(odd ? second : first, received);
-#pragma unroll
-  for (int mask = 2; mask < kWarp; mask *= 2) v = O::combine(v, exchange(v, mask));
-  return O::combine(v, exchange(v, 1));
-}
 
 // The same in every lane, and known to be so by the compiler: branches on it need no reconvergence.
 __device__ __forceinline__ int warp_of_cta() {

@@ -44,19 +44,6 @@ __device__ __forceinline__ uint4 identity_vector() {
   return bit_cast<uint4>(v);
 }
 
-// The tree over a chunk's sets of leaves, each lane holding its part of every set.
-template <class O, int Sets, class Acc>
-__device__ __forceinline__ Acc tree_across_warp_and_sets(const Acc* set) {
-  if constexpr (Sets == 1) {
-    return tree_across_warp<O>(set[0]);
-  } else {
-    Acc pair[Sets / 2];
-#pragma unroll
-    for (int s = 0; s < Sets; s += 2) pair[s / 2] = tree_across_warp<O>(set[s], set[s + 1]);
-    return tree<O>(pair);
-  }
-}
-
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
 template <class In>
 constexpr bool sums_packed = !std::is_same<In, Half>::value && !std::is_same<In, BFloat16>::value && sizeof(In) <= 2;

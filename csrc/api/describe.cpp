@@ -1,0 +1,97 @@
+#include "describe.h"
+
+namespace torch_reduce::core {
+namespace {
+
+// The two enumerations are one list.
+static_assert(static_cast<int>(DType::boolean) == static_cast<int>(torch_reduce::DType::Bool) &&
+              static_cast<int>(DType::uint64) == static_cast<int>(torch_reduce::DType::UInt64) &&
+              static_cast<int>(DType::float16) == static_cast<int>(torch_reduce::DType::Float16) &&
+              static_cast<int>(DType::float64) == static_cast<int>(torch_reduce::DType::Float64));
+static_assert(static_cast<int>(Op::amin) == static_cast<int>(torch_reduce::Op::Min) &&
+              static_cast<int>(Mode::exact) == static_cast<int>(torch_reduce::Mode::Exact));
+
+bool is_one(DType t) { return t <= DType::float64; }
+
+Status check_types(const Reduction& r) {
+  if (r.op > Op::amin) return Status::bad_op;
+  if (r.mode > Mode::exact || (r.op == Op::prod && r.mode == Mode::exact)) return Status::unsupported_mode;
+  if (!is_one(r.in) || !is_one(r.out)) return Status::unsupported_dtype;
+  if (r.op == Op::mean && r.out < DType::float16) return Status::unsupported_dtype;
+  if (r.op >= Op::amax && r.out != r.in) return Status::unsupported_dtype;
+  return Status::success;
+}
+
+Status find_reduced(const Reduction& r, bool* reduced) {
+  if (r.ndim < 0 || r.ndim > kMaxDims || r.num_dims < 0 || r.num_dims > r.ndim) return Status::bad_dims;
+  if ((r.ndim > 0 && r.sizes == nullptr) || (r.num_dims > 0 && r.dims == nullptr)) return Status::null_pointer;
+  for (int d = 0; d < r.ndim; ++d) reduced[d] = r.num_dims == 0;
+  for (int i = 0; i < r.num_dims; ++i) {
+    const int d = r.dims[i] < 0 ? r.dims[i] + r.ndim : r.dims[i];
+    if (d < 0 || d >= r.ndim || reduced[d]) return Status::bad_dims;
+    reduced[d] = true;
+  }
+  return Status::success;
+}
+
+Status check_sizes(const Reduction& r) {
+  int64_t elements = 1;
+  bool empty = false, overflows = false;
+  for (int d = 0; d < r.ndim; ++d) {
+    if (r.sizes[d] < 0) return Status::bad_sizes;
+    empty |= r.sizes[d] == 0;
+    overflows |= __builtin_mul_overflow(elements, r.sizes[d], &elements);
+  }
+  return overflows && !empty ? Status::bad_sizes : Status::success;
+}
+
+// Strides of the dims that are kept, or of all: those given, else contiguous ones. Those of an empty tensor do not
+// matter.
+void fill_strides(const Reduction& r, const int64_t* given, const bool* left_out, int64_t* strides) {
+  int64_t next = 1;
+  int place = 0;
+  for (int d = 0; d < r.ndim; ++d) place += left_out == nullptr || !left_out[d];
+  for (int d = r.ndim - 1; d >= 0; --d) {
+    strides[d] = 0;
+    if (left_out != nullptr && left_out[d]) continue;
+    strides[d] = given != nullptr ? given[--place] : next;
+    if (given == nullptr) next = static_cast<int64_t>(static_cast<uint64_t>(next) * static_cast<uint64_t>(r.sizes[d]));
+  }
+}
+
+}  // namespace
+
+Status describe(const Reduction& r, Problem& p) noexcept {
+  bool reduced[kMaxDims];
+  Status status = check_types(r);
+  if (status == Status::success) status = find_reduced(r, reduced);
+  if (status == Status::success) status = check_sizes(r);
+  if (status != Status::success) return status;
+  int64_t strides[kMaxDims], out_strides[kMaxDims];
+  fill_strides(r, r.strides, nullptr, strides);
+  fill_strides(r, r.out_strides, reduced, out_strides);
+  for (int d = 0; d < r.ndim; ++d) {
+    if (!reduced[d] && r.sizes[d] > 1 && out_strides[d] == 0) return Status::bad_strides;
+  }
+  p.op = static_cast<torch_reduce::Op>(r.op);
+  p.mode = r.op >= Op::amax ? torch_reduce::Mode::Deterministic : static_cast<torch_reduce::Mode>(r.mode);
+  p.in = static_cast<torch_reduce::DType>(r.in);
+  p.out = static_cast<torch_reduce::DType>(r.out);
+  p.compute = compute_type(p.op, p.in, p.out);
+  p.as_bool = (r.op == Op::sum || r.op == Op::prod) && r.out == DType::boolean && r.in != DType::boolean;
+  p.in_alignment = 16;
+  const bool free = is_order_free(p.op, p.compute) || p.mode != torch_reduce::Mode::Deterministic;
+  p.layout = make_layout(r.ndim, r.sizes, strides, reduced, out_strides, free ? Order::Any : Order::Logical);
+  return r.op >= Op::amax && p.layout.n == 0 ? Status::no_elements : Status::success;
+}
+
+Status check_pointers(const void* in, const void* out, Problem& p) noexcept {
+  if (p.layout.outputs == 0) return Status::success;
+  if (out == nullptr || (in == nullptr && p.layout.n > 0)) return Status::null_pointer;
+  const auto from = reinterpret_cast<uintptr_t>(in), to = reinterpret_cast<uintptr_t>(out);
+  if (from % size_of(p.in) != 0 || to % size_of(p.out) != 0) return Status::misaligned_pointer;
+  while (from % static_cast<uintptr_t>(p.in_alignment) != 0) p.in_alignment /= 2;
+  return Status::success;
+}
+
+}  // namespace torch_reduce::core

@@ -1,0 +1,36 @@
+// Host memory, by the CPU's kernels.
+#include <new>
+#include <stdexcept>
+
+#include "../core/cpu/exact.h"
+#include "describe.h"
+
+namespace torch_reduce::core {
+namespace {
+
+void alone(int64_t count, int64_t, void* context, cpu::Task task) { task(context, 0, count); }
+
+}  // namespace
+
+Status reduce_on_host(const Reduction& r, const void* in, void* out, const Threads& given) noexcept {
+  Problem p;
+  Status status = describe(r, p);
+  if (status == Status::success) status = check_pointers(in, out, p);
+  if (status != Status::success || p.layout.outputs == 0) return status;
+  const bool several = given.parallel_for != nullptr && given.count > 1;
+  const cpu::Threads threads{several ? given.count : 1, several ? given.parallel_for : alone};
+  try {
+    if (is_accumulated(p)) {
+      cpu::reduce_exactly(p, false, in, out, threads);
+    } else {
+      cpu::reduce(p, in, out, threads);
+    }
+    return Status::success;
+  } catch (const std::invalid_argument&) {  // a plan refused, before anything was written
+    return Status::too_large;
+  } catch (const std::bad_alloc&) {
+    return Status::out_of_memory;
+  }
+}
+
+}  // namespace torch_reduce::core

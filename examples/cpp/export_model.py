@@ -1,0 +1,24 @@
+"""Compiles a model that uses torch_reduce into a package for infer.cpp: python export_model.py model.pt2 [device]."""
+
+import sys
+
+import torch
+
+import torch_reduce
+
+
+class Scores(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        total = torch_reduce.sum(torch.relu(x - 100), 1)
+        return total / torch_reduce.amax(total)
+
+
+def main(path: str, device: str = "cpu") -> None:
+    rows = torch.export.Dim("rows", min=2, max=1 << 20)
+    example = (torch.zeros(4, 1000, device=device),)
+    exported = torch.export.export(Scores().to(device), example, dynamic_shapes=({0: rows},))
+    torch._inductor.aoti_compile_and_package(exported, package_path=path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

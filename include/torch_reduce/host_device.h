@@ -1,0 +1,17 @@
+// Functions for host and device, in headers that C++ compilers read too.
+#ifndef TORCH_REDUCE_HOST_DEVICE_H_
+#define TORCH_REDUCE_HOST_DEVICE_H_
+
+#if defined(__CUDACC__)
+#define TORCH_REDUCE_HD __host__ __device__ __forceinline__
+#else
+#define TORCH_REDUCE_HD inline __attribute__((always_inline))
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define TORCH_REDUCE_UNROLL _Pragma("unroll")
+#else
+#define TORCH_REDUCE_UNROLL
+#endif
+
+#endif  // TORCH_REDUCE_HOST_DEVICE_H_

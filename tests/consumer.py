@@ -1,0 +1,60 @@
+"""C++ programs as a stranger builds them: outside the tree, against an installed package."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+import torch_reduce
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples" / "cpp"
+PACKAGE = Path(torch_reduce.cmake_prefix_path)
+TORCH = Path(torch.__file__).parent
+CMAKE = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+CXX = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+# Paths of the process that runs the tests: a program finds its libraries by itself.
+CLEAN = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
+
+
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run([str(c) for c in command], env=CLEAN | environment, capture_output=True, text=True)
+
+
+def must(*command: object, **environment: str) -> str:
+    """Runs a command that has to succeed; what it prints."""
+    done = run(*command, **environment)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def configure(source: Path, folder: Path, *arguments: str, package: Path = PACKAGE) -> subprocess.CompletedProcess:
+    places = [f"-DCMAKE_PREFIX_PATH={package}", f"-DTORCH_REDUCE_TORCH_DIR={TORCH}"]
+    return run(CMAKE, "-S", source, "-B", folder, *places, *arguments)
+
+
+def build(source: Path, folder: Path, *arguments: str, package: Path = PACKAGE, target: str = "all") -> Path:
+    """Configures and builds a project; the build folder."""
+    done = configure(source, folder, *arguments, package=package)
+    assert done.returncode == 0, done.stdout + done.stderr
+    must(CMAKE, "--build", folder, "--target", target, "--parallel", 2)
+    return folder
+
+
+def project(folder: Path, lists: str, **sources: str) -> Path:
+    """Writes a project: the text of its CMakeLists.txt, and sources by name."""
+    folder.mkdir(parents=True)
+    head = "cmake_minimum_required(VERSION 3.20)\nproject(app LANGUAGES CXX)\n"
+    (folder / "CMakeLists.txt").write_text(head + lists)
+    for name, text in sources.items():
+        (folder / f"{name}.cpp").write_text(text)
+    return folder
+
+
+def needed(binary: Path) -> list[str]:
+    """The libraries that a program or library asks for by itself."""
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", must("readelf", "-d", binary))

@@ -1,0 +1,275 @@
+"""The library without PyTorch (torch_reduce/core.h), through a few C functions: the operators' bits, in the operators'
+layouts; and what is wrong with a call, said before anything is written."""
+
+import ctypes
+import math
+
+import pytest
+import torch
+from conftest import needs_cuda
+from consumer import CXX, PACKAGE, ROOT, must
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import cases, like
+
+import torch_reduce
+from torch_reduce.model import reduced_dims, result_shape
+from torch_reduce.testing import DTYPES, assert_same_bits, fill, output_dtype
+
+OPS = ["sum", "mean", "prod", "amax", "amin"]
+MODES = ["atomic", "deterministic", "exact"]
+TYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32]
+TYPES += [torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
+FLOATS = tuple(TYPES[9:])
+SHIM = ROOT / "tests" / "cpp" / "core_shim.cpp"
+
+pytestmark = pytest.mark.skipif(CXX is None, reason="needs a C++ compiler")
+
+
+@pytest.fixture(scope="session")
+def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    shim = tmp_path_factory.mktemp("core") / "shim.so"
+    library = PACKAGE / "lib"
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-pthread"]
+    must(
+        CXX,
+        *flags,
+        f"-I{PACKAGE}/include",
+        SHIM,
+        "-o",
+        shim,
+        f"-L{library}",
+        "-ltorch_reduce_core",
+        f"-Wl,-rpath,{library}",
+    )
+    functions = ctypes.CDLL(str(shim))
+    functions.status_name.restype = ctypes.c_char_p
+    return functions
+
+
+def longs(values):
+    return None if values is None else (ctypes.c_int64 * max(1, len(values)))(*values)
+
+
+def described(x, dim, op, mode, dtype, out):
+    """The arguments that say what to compute."""
+    dims = reduced_dims(x.ndim, dim) if x.ndim else []
+    ints = (ctypes.c_int * max(1, len(dims)))(*dims)
+    types = [TYPES.index(t) for t in (x.dtype, dtype)]
+    sizes = [x.ndim, longs(x.shape), longs(x.stride()), len(dims), ints, longs(out.stride())]
+    return [OPS.index(op), MODES.index(mode), *types, *sizes]
+
+
+def pointer(x):
+    return ctypes.c_void_p(x.data_ptr())
+
+
+def call(core, x, dim=None, op="sum", mode="deterministic", dtype=None, threads=1):
+    """The status's name and the result, of a tensor of either device."""
+    dtype = dtype or (x.dtype if op in ("amax", "amin") else output_dtype(op, x.dtype))
+    out = torch.empty(result_shape(x.shape, dim), dtype=dtype, device=x.device)
+    what = described(x, dim, op, mode, dtype, out)
+    if not x.is_cuda:
+        return name(core, core.on_host(*what, pointer(x), pointer(out), threads)), out
+    size = ctypes.c_size_t()
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    status = core.on_cuda(*what, None, None, None, ctypes.byref(size), stream)
+    if status == 0:
+        assert size.value >= 1
+        workspace = torch.empty(size.value, dtype=torch.uint8, device=x.device)
+        status = core.on_cuda(*what, pointer(x), pointer(out), pointer(workspace), ctypes.byref(size), stream)
+    return name(core, status), out
+
+
+def name(core, status: int) -> str:
+    return core.status_name(status).decode()
+
+
+def expected(x, dim, op, mode, dtype=None):
+    dim = None if dim == [] else dim
+    if op in ("amax", "amin"):
+        return getattr(torch_reduce, op)(x, dim)
+    return getattr(torch_reduce, op)(x, dim, dtype=dtype, mode=mode)
+
+
+# ---- results -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", OPS)
+@given(data=st.data())
+def test_any_layout(core, device, op, data):
+    x, dim, _ = data.draw(cases(op, DTYPES))
+    if op in ("amax", "amin") and x.numel() == 0:
+        return
+    x = like(x, device)
+    if op == "mean" and not x.is_floating_point():
+        dtype = torch.float64
+    else:
+        dtype = None
+    status, actual = call(core, x, dim, op, dtype=dtype, threads=data.draw(st.sampled_from([1, 4])))
+    assert status == "success"
+    assert_same_bits(actual, expected(x, dim, op, "deterministic", dtype), f"{x.shape} {x.stride()} {dim}")
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("shape, dim", [((300_007,), None), ((40, 5000), 1), ((3000, 40), 0), ((64, 8), 1)], ids=str)
+def test_every_mode(core, device, shape, dim, dtype):
+    modes = ["deterministic", "exact"] + ["atomic"] * (device == "cpu")
+    x = fill(shape, dtype, device=device)
+    for mode in modes:
+        for threads in (1, 4):
+            for out in (dtype, torch.float64):
+                status, actual = call(core, x, dim, "mean", mode, out, threads)
+                assert status == "success"
+                assert_same_bits(actual, expected(x, dim, "mean", mode, out), f"{mode} to {out}")
+
+
+@needs_cuda
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32], ids=str)
+def test_atomic_on_cuda(core, dtype):
+    """Of small whole numbers, so that every order of additions gives the same."""
+    for shape, dim in (((3_000_000,), None), ((40_000, 64), 0), ((16, 100_000), 1)):
+        x = (torch.arange(math.prod(shape), device="cuda") % 8).to(dtype).view(shape)
+        status, actual = call(core, x, dim, mode="atomic")
+        assert status == "success"
+        assert_same_bits(actual, expected(x, dim, "sum", "deterministic"))
+
+
+@needs_cuda
+def test_a_graph_and_another_stream(core):
+    """Nothing is allocated or synchronised: the call can be captured."""
+    x = fill((1 << 22,), torch.float32, device="cuda")
+    out = torch.zeros((), device="cuda")
+    what = described(x, None, "sum", "deterministic", torch.float32, out)
+    size = ctypes.c_size_t()
+    assert core.on_cuda(*what, None, None, None, ctypes.byref(size), None) == 0
+    workspace = torch.empty(size.value, dtype=torch.uint8, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        assert core.on_cuda(*what, pointer(x), pointer(out), pointer(workspace), ctypes.byref(size), stream) == 0
+    for _ in range(2):
+        out.zero_()
+        graph.replay()
+        assert_same_bits(out, torch_reduce.sum(x))
+
+
+# ---- what is wrong with a call -----------------------------------------------------------------------------------
+
+FLOAT, DOUBLE, INT = (TYPES.index(t) for t in (torch.float32, torch.float64, torch.int32))
+FOUR = torch.arange(64, dtype=torch.float64)
+
+
+def attempt(
+    core,
+    *,
+    op="sum",
+    mode="deterministic",
+    types=(FLOAT, FLOAT),
+    sizes=(4, 8),
+    strides=None,
+    dims=(),
+    ndim=None,
+    num_dims=None,
+    out_strides=None,
+    null=(),
+    skew=0,
+    function="on_host",
+):
+    """A call by its raw arguments; the status, and whether the output was left alone."""
+    out = torch.full((32,), 77.0, dtype=torch.float64)
+    op, mode = (names.index(v) if isinstance(v, str) else v for names, v in ((OPS, op), (MODES, mode)))
+    ints = (ctypes.c_int * max(1, len(dims)))(*dims)
+    what = [op, mode, *types, len(sizes) if ndim is None else ndim, None if "sizes" in null else longs(sizes)]
+    what += [longs(strides), len(dims) if num_dims is None else num_dims, None if "dims" in null else ints]
+    what += [longs(out_strides), ctypes.c_void_p(None if "in" in null else FOUR.data_ptr() + skew)]
+    what += [ctypes.c_void_p(None if "out" in null else out.data_ptr())]
+    if function == "on_host":
+        status = core.on_host(*what, 1)
+    else:
+        size = ctypes.c_size_t()
+        status = core.on_cuda(*what, None, ctypes.byref(size), None)
+    return name(core, status), bool((out == 77).all())
+
+
+WRONG = {
+    "null_pointer": [{"null": ["in"]}, {"null": ["out"]}, {"null": ["sizes"]}, {"null": ["dims"], "dims": [0]}],
+    "bad_op": [{"op": 5}, {"op": 255}],
+    "bad_dims": [{"dims": [2]}, {"dims": [-3]}, {"dims": [0, -2]}, {"ndim": -1}, {"ndim": 65}, {"num_dims": -1}],
+    "bad_sizes": [{"sizes": [4, -1]}, {"sizes": [2**32, 2**31]}],
+    "bad_strides": [{"dims": [1], "out_strides": [0]}],
+    "unsupported_dtype": [{"types": (13, FLOAT)}, {"types": (FLOAT, 200)}, {"op": "mean", "types": (INT, INT)}]
+    + [{"op": "amax", "types": (FLOAT, DOUBLE)}],
+    "unsupported_mode": [{"mode": 3}, {"op": "prod", "mode": "exact"}],
+    "no_elements": [{"op": "amax", "sizes": [4, 0], "dims": [1]}],
+    "misaligned_pointer": [{"skew": 2}],
+}
+
+
+@pytest.mark.parametrize("status", WRONG)
+def test_bad_input_has_a_name(core, status):
+    for arguments in WRONG[status]:
+        assert attempt(core, **arguments) == (status, True), arguments
+
+
+@pytest.mark.parametrize("status", sorted(set(WRONG) - {"misaligned_pointer", "null_pointer"}))
+def test_bad_input_has_the_same_name_on_cuda(core, status):
+    """Even where there is no GPU: what a call describes is looked at first."""
+    for arguments in WRONG[status]:
+        assert attempt(core, **arguments, function="on_cuda") == (status, True), arguments
+
+
+def test_no_gpu_has_a_name(core):
+    status, untouched = attempt(core, function="on_cuda")
+    if not torch_reduce.build_info()["cuda"]:
+        assert status == "no_cuda"
+    elif not torch.cuda.is_available():
+        assert status == "cuda_error"
+        assert core.last_cuda_error() != 0
+    else:
+        pytest.skip("there is a GPU")
+    assert untouched
+
+
+def test_names(core):
+    names = [name(core, i) for i in range(16)]
+    assert len(set(names)) == 16 and names[0] == "success" and names[-1] == "cuda_error"
+    assert name(core, 16) == name(core, -1) == "unknown"
+
+
+def test_nothing_to_reduce(core):
+    """No elements and no results need no memory."""
+    assert attempt(core, sizes=[0, 8], dims=[1], null=["in", "out"]) == ("success", True)
+    status, out = call(core, torch.empty(3, 0), 1)
+    assert status == "success"
+    assert_same_bits(out, torch.zeros(3))
+
+
+@needs_cuda
+def test_bad_memory_on_cuda(core):
+    x, out = torch.ones(1 << 20, device="cuda"), torch.full((), 77.0, device="cuda")
+    what = described(x, None, "sum", "deterministic", torch.float32, out)
+    size = ctypes.c_size_t()
+    assert core.on_cuda(*what, None, None, None, ctypes.byref(size), None) == 0
+    assert size.value > 1
+    workspace, enough = torch.empty(size.value + 16, dtype=torch.uint8, device="cuda"), size.value
+
+    def status(x=x, out=out, skew=0, enough=enough):
+        place, bytes_ = ctypes.c_void_p(workspace.data_ptr() + skew), ctypes.c_size_t(enough)
+        return name(core, core.on_cuda(*what, pointer(x), pointer(out), place, ctypes.byref(bytes_), None))
+
+    assert status(enough=enough - 1) == "workspace_too_small"
+    assert status(skew=8) == "misaligned_pointer"
+    assert status(x=torch.empty(0, device="cuda")) == "null_pointer"
+    of_host = status(x=torch.ones(1 << 20))
+    if of_host == "success":  # a driver may let the GPU read any memory of the host
+        torch.cuda.synchronize()
+        out.fill_(77)
+    else:
+        assert of_host == status(out=torch.zeros(())) == "wrong_device"
+    if torch.cuda.device_count() > 1:
+        assert status(x=x.to("cuda:1")) == "wrong_device"
+    torch.cuda.synchronize()
+    assert out.item() == 77
+    assert status() == "success"
+    assert out.item() == 1 << 20

@@ -1,0 +1,201 @@
+"""find_package, an installation by CMake, add_subdirectory; and that the operators are registered in programs that
+refer to nothing of the library."""
+
+import re
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from consumer import CMAKE, PACKAGE, ROOT, build, configure, must, needed, project, run
+
+FIND = "find_package(TorchReduce REQUIRED)\n"
+APP = """
+add_executable(app app.cpp)
+target_link_libraries(app PRIVATE TorchReduce::torch_reduce)
+"""
+# Names no symbol of the library: all it knows is the operator's name, as a program that loads a model does.
+BY_NAME = """
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+int main() {
+  const auto found = c10::Dispatcher::singleton().findSchema({"reduce::sum", ""});
+  if (!found) return 1;
+  using Sum = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
+                         c10::string_view);
+  const auto sum = found->typed<Sum>().call(at::ones({1000}), std::nullopt, false, std::nullopt, "deterministic");
+  return sum.item<float>() == 1000 ? 0 : 2;
+}
+"""
+# Loads a model in which the operators are called, and knows not even their names.
+BY_MODEL = """
+#include <torch/script.h>
+
+int main(int, char** argv) {
+  auto model = torch::jit::load(argv[1]);
+  return model.forward({at::ones({3, 1000})}).toTensor().equal(at::full({3}, 1000)) ? 0 : 1;
+}
+"""
+# What is wrong with a call is thrown, by the class that torch::sum would throw.
+ERRORS = """
+#include <ATen/ATen.h>
+#include <torch_reduce/reduce.h>
+
+#include <cstdio>
+
+using torch_reduce::Mode;
+int failures = 0;
+
+template <class Error, class F>
+void throws(const char* what, F f) {
+  try {
+    f();
+  } catch (const Error&) {
+    return;
+  } catch (const std::exception& e) {
+    std::printf("%s: %s\\n", what, e.what());
+  }
+  ++failures;
+}
+
+int main() {
+  const auto x = at::ones({2, 3}), whole = at::ones({2, 3}, at::kInt);
+  throws<c10::IndexError>("dim out of range", [&] { torch_reduce::sum(x, {2}); });
+  throws<c10::Error>("dim twice", [&] { torch_reduce::sum(x, {0, 0}); });
+  throws<c10::NotImplementedError>("dtype", [&] { torch_reduce::sum(at::ones({2}, at::kComplexFloat)); });
+  const torch_reduce::Options exact{.dtype = at::kFloat, .mode = Mode::exact};
+  throws<c10::NotImplementedError>("exact product", [&] { torch_reduce::prod(x, 1, false, exact); });
+  throws<c10::Error>("mean of integers", [&] { torch_reduce::mean(whole); });
+  throws<c10::Error>("no tensor", [&] { torch_reduce::sum(at::Tensor()); });
+  throws<c10::IndexError>("maximum of nothing", [&] { torch_reduce::amax(at::ones({2, 0}), 1); });
+  const auto total = torch_reduce::sum(whole, std::nullopt, true, {.dtype = at::kDouble});
+  return failures + (total.equal(at::full({1, 1}, 6, at::kDouble)) ? 0 : 100);
+}
+"""
+# What drops libraries and sections that nobody refers to.
+DROPPING = [
+    "-DCMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections",
+    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed,--gc-sections",
+]
+ANCHOR = re.compile(r"^ *torch_reduce_keep\(TorchReduce::torch_reduce .*\n", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def by_name(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return project(tmp_path_factory.mktemp("by_name") / "source", FIND + APP, app=BY_NAME)
+
+
+def copy_of_package(folder: Path) -> Path:
+    """With the library in its place by a link."""
+    shutil.copytree(PACKAGE / "lib" / "cmake", folder / "lib" / "cmake")
+    (folder / "include").symlink_to(PACKAGE / "include")
+    for library in (PACKAGE / "lib").glob("*.so"):
+        (folder / "lib" / library.name).symlink_to(library)
+    return folder
+
+
+def test_a_program_that_knows_names_alone_finds_the_operators(by_name: Path, tmp_path: Path):
+    """And does not, where the line of the package that anchors the library is removed."""
+    app = build(by_name, tmp_path / "build", *DROPPING) / "app"
+    assert "libtorch_reduce.so" in needed(app)
+    must(app)
+
+    package = copy_of_package(tmp_path / "package")
+    config = package / "lib" / "cmake" / "TorchReduce" / "TorchReduceConfig.cmake"
+    text, removed = ANCHOR.subn("", config.read_text())
+    assert removed == 1
+    config.write_text(text)
+    app = build(by_name, tmp_path / "without", *DROPPING, package=package) / "app"
+    assert run(app).returncode == 1
+
+
+def test_a_program_that_loads_a_model_finds_the_operators(tmp_path: Path):
+    class Rows(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.reduce.sum(x, [1])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.jit.save(torch.jit.script(Rows()), tmp_path / "model.pt")
+    source = project(tmp_path / "source", FIND + APP, app=BY_MODEL)
+    must(build(source, tmp_path / "build", *DROPPING) / "app", tmp_path / "model.pt")
+
+
+def test_bad_input_is_thrown(tmp_path: Path):
+    """And options have names in C++20."""
+    source = project(tmp_path / "source", "set(CMAKE_CXX_STANDARD 20)\n" + FIND + APP, app=ERRORS)
+    must(build(source, tmp_path / "build") / "app")
+
+
+def test_installed_by_cmake(by_name: Path, tmp_path: Path):
+    built = ROOT / "build" / f"torch-{torch.__version__}"
+    if not (built / "CMakeCache.txt").is_file():
+        pytest.skip("the library was not built here")
+    prefix = tmp_path / "prefix"
+    must(CMAKE, "--install", built, "--prefix", prefix)
+    files = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file())
+    assert "lib/cmake/TorchReduce/TorchReduceConfig.cmake" in files
+    assert {name.split("/")[0] for name in files} == {"include", "lib"}
+    app = build(by_name, tmp_path / "build", *DROPPING, package=prefix) / "app"
+    must(app)
+    assert str(prefix / "lib") in must("readelf", "-d", app)
+
+
+def test_as_a_subdirectory(tmp_path: Path):
+    """Without CUDA and without optimisation, as this builds the whole library."""
+    if not (ROOT / "CMakeLists.txt").is_file():
+        pytest.skip("needs the sources")
+    lists = (
+        f'add_subdirectory("{ROOT}" torch_reduce)\n'
+        + APP
+        + """
+add_executable(core core.cpp)
+target_link_libraries(core PRIVATE TorchReduce::core)
+"""
+    )
+    core = "#include <torch_reduce/core.h>\nint main() { return *torch_reduce::core::name({}) == 's' ? 0 : 1; }\n"
+    source = project(tmp_path / "source", lists, app=BY_NAME, core=core)
+    debug = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0"]
+    arguments = ["-S", source, "-B", tmp_path / "build", *debug, *DROPPING[1:]]
+    must(CMAKE, *arguments, TORCH_REDUCE_CUDA="0", PYTHONPATH=str(Path(torch.__file__).parent.parent))
+    must(CMAKE, "--build", tmp_path / "build", "--target", "app", "core", "--parallel", 2)
+    must(tmp_path / "build" / "app")
+    must(tmp_path / "build" / "core")
+
+
+def test_core_needs_no_torch(tmp_path: Path):
+    """find_package for the component alone looks for no torch, and the program links none."""
+    lists = """
+find_package(TorchReduce REQUIRED COMPONENTS core)
+if(TARGET TorchReduce::torch OR TARGET TorchReduce::torch_reduce)
+  message(FATAL_ERROR "torch came along")
+endif()
+add_executable(app app.cpp)
+target_link_libraries(app PRIVATE TorchReduce::core)
+"""
+    app = "#include <torch_reduce/core.h>\nint main() { return *torch_reduce::core::name({}) == 's' ? 0 : 1; }\n"
+    source = project(tmp_path / "source", lists, app=app)
+    arguments = [f"-DCMAKE_PREFIX_PATH={PACKAGE}", "-DTORCH_REDUCE_TORCH_DIR=/nowhere"]
+    must(CMAKE, "-S", source, "-B", tmp_path / "build", *arguments)
+    must(CMAKE, "--build", tmp_path / "build")
+    must(tmp_path / "build" / "app")
+    assert not re.search("torch_cpu|c10", must("ldd", tmp_path / "build" / "app"))
+
+
+def test_unknown_component_is_named(tmp_path: Path):
+    source = project(tmp_path / "source", "find_package(TorchReduce REQUIRED COMPONENTS cudnn)\n")
+    done = configure(source, tmp_path / "build")
+    assert done.returncode != 0
+    assert 'has no component "cudnn"' in " ".join(done.stderr.split())
+
+
+def test_another_torch_is_refused(by_name: Path, tmp_path: Path):
+    package = copy_of_package(tmp_path / "package")
+    config = package / "lib" / "cmake" / "TorchReduce" / "TorchReduceConfig.cmake"
+    config.write_text(config.read_text().replace(f'"{torch.__version__}"', '"2.10.0"'))
+    done = configure(by_name, tmp_path / "build", package=package)
+    assert done.returncode != 0
+    words = " ".join(done.stderr.split())
+    assert f"torch_reduce was built for torch 2.10.0, but this is torch {torch.__version__}" in words

