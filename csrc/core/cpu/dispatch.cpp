@@ -3,6 +3,9 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "kernels.h"
 #include "reduce.h"
@@ -16,16 +19,24 @@ struct Capability {
   bool (*supported)();
 };
 
+#if defined(__x86_64__)
+// Not __builtin_cpu_supports, whose names Clang learnt later.
+bool has_f16c() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 // Worst first.
 constexpr Capability kCapabilities[] = {
     {"baseline", baseline::run, [] { return true; }},
 #if defined(__x86_64__)
-    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }},
+    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }},
     {"avx512", avx512::run,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+              __builtin_cpu_supports("avx2") && has_f16c();
      }},
 #endif
 };
