@@ -8,7 +8,7 @@ import torch_reduce
 
 
 class Scores(torch.nn.Module):
-    """How far each row's total is below the largest. No division: inductor's, on a GPU, does not round as torch's does."""
+    """How far each row's total is below the largest. No division: on a GPU inductor's rounds in its own way."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         total = torch_reduce.sum(torch.relu(x - 100), 1)
