@@ -40,6 +40,8 @@ def test_infer_without_python(programs: Path, device: str, tmp_path: Path):
     package = tmp_path / "model.pt2"
     command = [sys.executable, str(EXAMPLES / "export_model.py"), str(package), device]
     path = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    if shutil.which("g++"):
+        path["CXX"] = "g++"  # for Clang, AOTInductor needs an OpenMP that may not be there
     if device == "cuda" and Path("/usr/local/cuda/include/cuda.h").is_file():
         path.setdefault("CUDA_HOME", "/usr/local/cuda")  # torch takes it from nvcc, which may be a script elsewhere
     done = subprocess.run(command, env=path, capture_output=True, text=True)

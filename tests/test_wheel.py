@@ -51,8 +51,7 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # The torch of this process, beside the environment's own packages.
     folders = {str(Path(torch.__file__).parent.parent), sysconfig.get_path("purelib")}
     Path(site, "torch.pth").write_text("\n".join(sorted(folders)))
-    must(python, "-m", "pip", "install", "--no-index", "--force-reinstall", "--no-deps", wheel)
-    must(python, "-m", "pip", "install", "--no-index", wheel)  # what it requires is there
+    must(python, "-m", "pip", "install", "--no-index", "--no-deps", "--ignore-installed", wheel)
     return python
 
 
