@@ -21,7 +21,8 @@ SUITES = {
     "cuda": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
     "cpu": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host"),
 }
-CPU_MOST = 1 << 22  # elements of a shape on the CPU: the whole run takes a few minutes on two cores
+BY_NAME = {"cuda": (), "cpu": ("exact", "accuracy")}  # so that a run on a laptop takes two minutes at most
+CPU_MOST = 1 << 22  # elements of a shape on the CPU, for the same reason
 DTYPES = [torch.float32, torch.bfloat16]
 
 
@@ -39,7 +40,7 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         help="comma-separated, of: full (full sums by size), shapes (30 shapes), ops (the other operators), layouts "
         "(memory order other than logical order), exact (exact sums by size, beside what else could serve), data (by "
         "distribution), accuracy (errors by length and condition number), host (host time of a call); cpu (with "
-        "--device cuda: full and exact sums on the CPU too); all if not given",
+        "--device cuda: full and exact sums on the CPU too); if not given all, on the CPU without exact and accuracy",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
     parser.add_argument(
@@ -76,7 +77,10 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     if options.threads is not None and min(options.threads) < 1:
         parser.error("--threads: counts start at 1")
     known = SUITES[options.device]
-    options.suite = list(known) if options.suite is None else options.suite.split(",")
+    if options.suite is None:
+        options.suite = [suite for suite in known if suite not in BY_NAME[options.device]]
+    else:
+        options.suite = options.suite.split(",")
     if unknown := sorted(set(options.suite) - set(known)):
         parser.error(f"--suite: unknown on {options.device}: {', '.join(unknown)}; there are {', '.join(known)}")
     if options.threads is None:
