@@ -26,7 +26,9 @@ SLICES = "csrc/core/cuda/exact_slices.cuh"
 DIGITS = "csrc/core/cuda/exact_digits.cuh"
 FINISH = "csrc/core/cuda/exact_finish.cuh"
 TILE = "csrc/core/cuda/exact_tile.cuh"
-ROWS = "csrc/core/cuda/exact_rows.cuh"
+SUMS = "csrc/core/cuda/exact_sums.cuh"
+ROW_TILE = "csrc/core/cuda/exact_row_tile.cuh"
+WARP_ROWS = "csrc/core/cuda/exact_warp_rows.cuh"
 COLUMNS = "csrc/core/cuda/exact_columns.cuh"
 SHORT_COLUMNS = "csrc/core/cuda/exact_short_columns.cuh"
 # The file, what to replace, by what, and what that is.
@@ -49,12 +51,13 @@ MUTANTS = {
         (ROUND, "(w >> kDigitBits) + (low >> kDigitBits)", "w >> kDigitBits", "a carry of a rounding"),
         (ROUND, "uint64_t borrow = 1;", "uint64_t borrow = 0;", "two's complement"),
         (ROUND, "d < highest - 4", "d < highest - 6", "the lowest digits' part in a tie"),
-        (ROUND, "inexact |= q * static_cast", "inexact &= q * static_cast", "the remainder of a quotient"),
+        (ROUND, "inexact |= q * d", "inexact &= q * d", "the remainder of a quotient"),
         (ROUND, "(inexact || (kept & 1) != 0)", "inexact", "ties to even"),
         (ROUND, "return {24, -126,", "return {24, -125,", "the range of fp32 results"),
         (TUNING, "kSliceBits = 50", "kSliceBits = 53", "the width of a slice"),
         (TUNING, "kMostAdds = 1 << 12", "kMostAdds = 1 << 20", "the flush interval"),
         (TUNING, "kShortBits = 44", "kShortBits = 50", "the window of short rows"),
+        (TUNING, "kMostAddsOfWarp = 1 << 15", "kMostAddsOfWarp = 1 << 24", "the flush interval of columns"),
         (TUNING, "kSlack = 4", "kSlack = -4", "the window's top"),
         (SLICES, "w.unit - kSliceBits + 52", "w.unit - kSliceBits + 55", "the second slice's unit"),
         (SLICES, "kHighestUnit = 1022 - 52", "kHighestUnit = 1022 - 40", "the highest window"),
@@ -68,7 +71,8 @@ MUTANTS = {
         (DIGITS, "+ (before + low < low)", "", "the carry between the halves of a word"),
         (DIGITS, "lane < 4 ? piece(lane + 1)", "lane < 0 ? piece(lane + 1)", "the top of a warp's sum"),
         (DIGITS, "uint64_t{limb(i)} << 32 | limb(i - 1)", "uint64_t{limb(i)} << 32", "a digit's lower part"),
-        (DIGITS, "kDouble = int128{1} << 53", "kDouble = int128{1} << 62", "what a double holds"),
+        (DIGITS, "kCut = 128 - 53", "kCut = 128 - 54", "what a double holds"),
+        (DIGITS, "| (top << 53 != 0)", "", "what is cut off a sum"),
         (TUNING, "bits = 127 - 2 * kSliceBits - 1", "bits = 127 - kSliceBits", "how far apart windows may be"),
         (TILE, "kTopBits = 3, kTogether = 1 << kTopBits", "kTopBits = 3, kTogether = 16", "how many add in a double"),
         (FINISH, "((from + through) ^ through)", "from", "a carry through digits of ones"),
@@ -81,7 +85,19 @@ MUTANTS = {
             "the lowest digits' part in a warp's tie",
         ),
         (SHORT_COLUMNS, "!is_beyond<In>(range.most, a.bits) &&", "", "the largest number in a short column"),
-        (ROWS, "upper = lower;", "upper = lower / 2;", "the border between windows of a tile"),
+        (ROW_TILE, "upper = lower;", "upper = lower / 2;", "the border between windows of a tile"),
+        (SLICES, "kFloatSliceBits = 22", "kFloatSliceBits = 24", "the width of a float slice"),
+        (
+            TILE,
+            "if constexpr (N > 1) column[c].first +=",
+            "if constexpr (N > 2) column[c].first +=",
+            "the second float slice",
+        ),
+        (SUMS, "kRoom = 126 - 5 - 3", "kRoom = 126 + 50", "what 128 bits hold"),
+        (SUMS, "w.value << (w.exponent - exponent)", "w.value", "the exponents of partial sums"),
+        (FINISH, "in_words |= p.has_words != 0;", "", "the words of partial sums"),
+        (WARP_ROWS, "slices.clear();", "", "the end of a row"),
+        (COLUMNS, "c.second -= carry << kSliceBits;", "", "the carry between slices"),
         (COLUMNS, "if (magnitude(x) < least) {", "if (magnitude(x) < least / 2) {", "what a column's slices hold"),
     ],
 }

@@ -205,6 +205,7 @@ inline double __hiloint2double(int high, int low) {
 inline long long __double_as_longlong(double x) { return bits_as<long long>(x); }
 inline double __longlong_as_double(long long x) { return bits_as<double>(x); }
 inline unsigned __float_as_uint(float x) { return bits_as<unsigned>(x); }
+inline float __uint_as_float(unsigned x) { return bits_as<float>(x); }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline double __ddiv_rz(double a, double b) {  // of finite numbers

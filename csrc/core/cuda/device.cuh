@@ -12,6 +12,8 @@ using order::tree_across_lanes;
 using order::tree_across_warp;
 using order::tree_across_warp_and_sets;
 
+constexpr uint32_t kAllLanes = 0xffffffffu;
+
 template <class In>
 constexpr int vector_width = 16 / static_cast<int>(sizeof(In));
 

@@ -53,7 +53,6 @@ __device__ __noinline__ void finish_column_in_words(const ColumnPartials& p, uin
 }
 
 // A CTA has the outputs of a warp's width, and its warps have the units in turn.
-template <class F>
 struct ExactFinishColumnsArgs {
   ExactSink sink;
   ColumnPartials partials;
@@ -67,9 +66,10 @@ struct ExactFinishColumnsArgs {
 constexpr int kExactFinishColumnsThreads = 256;
 constexpr int kMostShift = 64;  // larger ones are of exponents too far apart, whose sum is not used
 
-template <class F>
+template <class In>
 __global__ void __launch_bounds__(kExactFinishColumnsThreads)
-    exact_finish_columns(const __grid_constant__ ExactFinishColumnsArgs<F> a) {
+    exact_finish_columns(const __grid_constant__ ExactFinishColumnsArgs a) {
+  using F = exact::FormatOf<In>;
   constexpr int kWarps = kExactFinishColumnsThreads / kWarp;
   __shared__ int lowest[kWarps][kWarp], highest[kWarps][kWarp];
   __shared__ uint64_t halves[2][kWarps][kWarp];
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kExactFinishColumnsThreads)
   if (words || (high > low && high - low > a.most_apart)) {
     return finish_column_in_words<F>(p, tile, output, a.sink, place);
   }
-  finish_value<F>(a.sink, place, sum, low == INT_MAX ? F::kLowest : low);
+  finish_value<In>(a.sink, place, sum, low);
 }
 
 }  // namespace torch_reduce::cuda

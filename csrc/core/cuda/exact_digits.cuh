@@ -99,31 +99,50 @@ __device__ __noinline__ void finish_words(const ExactSink& s, int64_t place, Wor
   exact::store_bits(s.out, place, s.type, bits);
 }
 
-static __device__ __noinline__ uint64_t round_slices(int64_t divisor, DType type, int128 v, int exponent) {
+// Writes v * 2^exponent: means, and results of another type than the elements'.
+static __device__ __noinline__ void finish_value_as(void* out, int64_t place, DType type, int64_t divisor, int128 v,
+                                                    int exponent) {
   const exact::Target target = exact::target_of(type);
-  if (divisor == 0) return exact::nan_of(target);
   const bool negative = v < 0;
-  return exact::round(exact::leading(static_cast<exact::uint128>(negative ? -v : v), exponent, negative), divisor,
-                      target);
+  const auto magnitude = static_cast<exact::uint128>(negative ? -v : v);
+  const uint64_t bits = divisor == 0 ? exact::nan_of(target)
+                                     : exact::round(exact::leading(magnitude, exponent, negative), divisor, target);
+  exact::store_bits(out, place, type, bits);
+}
+static __device__ __noinline__ void finish_double_as(void* out, int64_t place, DType type, int64_t divisor, double d) {
+  if (divisor > 1) d = divide(d, divisor, type == DType::Float64);
+  store<Sum>(out, place, type, d + 0.0);
+}
+
+// Whether a result is the sum itself, in the elements' type: the likely case, for which no code is fetched that it does
+// not run.
+template <class In>
+__device__ __forceinline__ bool is_plain(const ExactSink& s) {
+  return s.divisor == 1 && s.type == dtype_of<In>::value;
 }
 
 // Writes a sum that is a double.
+template <class In>
 __device__ __forceinline__ void finish_double(const ExactSink& s, int64_t place, double d) {
-  if (s.divisor > 1) d = divide(d, s.divisor, s.type == DType::Float64);
-  store<Sum>(s.out, place, s.type, d + 0.0);
+  if (!is_plain<In>(s)) return finish_double_as(s.out, place, s.type, s.divisor, d);
+  put<In>(s.out, place, d + 0.0);
 }
 
-// Writes v * 2^exponent: a double most of the time, in units of the first slice.
-template <class F>
+// Writes v * 2^exponent, whatever the exponent if v is 0. To 53 bits rounded to odd, towards zero with the last bit set
+// if anything was cut, it rounds to a type of 51 bits or less as itself.
+template <class In>
 __device__ __forceinline__ void finish_value(const ExactSink& s, int64_t place, int128 v, int exponent) {
-  constexpr int128 kDouble = int128{1} << 53;
-  const int128 first = v >> kSliceBits;
-  if (first << kSliceBits == v && first < kDouble && first > -kDouble && s.divisor != 0) {
-    const int unit = exponent + kSliceBits;
-    const double whole = static_cast<double>(static_cast<int64_t>(first));
-    return finish_double(s, place, whole * power_of_two(unit / 2) * power_of_two(unit - unit / 2));
+  if (std::is_same<In, double>::value || !is_plain<In>(s)) {
+    return finish_value_as(s.out, place, s.type, s.divisor, v, exponent);
   }
-  exact::store_bits(s.out, place, s.type, round_slices(s.divisor, s.type, v, exponent));
+  const auto magnitude = static_cast<exact::uint128>(v < 0 ? -v : v);
+  if (magnitude == 0) return put<In>(s.out, place, 0.0);
+  constexpr int kCut = 128 - 53;
+  const int shift = exact::leading_zeros(magnitude);
+  const exact::uint128 top = magnitude << shift;
+  const uint64_t kept = static_cast<uint64_t>(top >> kCut) | (top << 53 != 0);
+  const double d = static_cast<double>(static_cast<int64_t>(kept)) * power_of_two(exponent + kCut - shift);
+  put<In>(s.out, place, v < 0 ? -d : d);
 }
 
 }  // namespace torch_reduce::cuda

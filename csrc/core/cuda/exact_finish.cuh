@@ -2,11 +2,9 @@
 // and find all carries at once.
 #pragma once
 
-#include "exact_digits.cuh"
+#include "exact_sums.cuh"
 
 namespace torch_reduce::cuda {
-
-constexpr uint32_t kAllLanes = 0xffffffffu;
 
 // A number in two's complement; lane l has the digits kPerLane * l and on. There is one digit more than in the format
 // at least, as words may hold any integers.
@@ -152,42 +150,90 @@ __device__ __forceinline__ void finish_by_warp(const ExactSink& s, int64_t place
   if (lane == 0) exact::store_bits(s.out, place, s.type, bits);
 }
 
-// Outputs that several CTAs shared: these left [output][unit][word], and an output gets a CTA.
-template <class F>
+// What a CTA leaves of an output that several share: its elements' sum, but for what is in its words, if there are any.
+struct alignas(16) ExactPartial {
+  uint64_t low;
+  int64_t high;
+  int exponent, has_words;
+  int64_t unused;  // so that no byte that is read was never written
+
+  __device__ __forceinline__ WideSum sum() const { return {(static_cast<int128>(high) << 64) + low, exponent}; }
+  __device__ __forceinline__ void set(const WideSum& sum, bool words) {
+    *this = {static_cast<uint64_t>(sum.value), static_cast<int64_t>(sum.value >> 64), sum.exponent, words, 0};
+  }
+};
+
+// In scratch, [output][unit], and [output][unit][word].
+struct ExactPartials {
+  ExactPartial* sums;
+  int64_t* words;
+  uint32_t units;  // CTAs to an output
+};
+
+// Outputs that several CTAs shared get a CTA each.
 struct ExactFinishArgs {
-  const int64_t* partials;
+  ExactPartials partials;
   ExactSink sink;
-  uint32_t units;
   KeptIndex<Access::Strided> kept;
 };
-constexpr int kExactFinishThreads = 512;
+constexpr int kExactFinishThreads = 256;
 
-template <class F>
-__global__ void __launch_bounds__(kExactFinishThreads) exact_finish(const __grid_constant__ ExactFinishArgs<F> a) {
-  constexpr int kSideBySide = kExactFinishThreads / F::kWords, kUsed = kSideBySide * F::kWords;
-  __shared__ int64_t slots[kExactFinishThreads];
-  const int64_t words = static_cast<int64_t>(a.units) * F::kWords;
-  const int64_t* const partials = a.partials + blockIdx.x * words;
+// One warp has all partials in its registers. The others are there for words, which are many.
+template <class In>
+__global__ void __launch_bounds__(kExactFinishThreads) exact_finish(const __grid_constant__ ExactFinishArgs a) {
+  using F = exact::FormatOf<In>;
+  constexpr int kOfLane = exact::kMostUnits / kWarp;
+  static_assert(exact::kMostUnits % kWarp == 0);
+  __shared__ int64_t words[F::kWords];
+  __shared__ bool has_words;
+  const Digits digits{words, 1};
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * a.partials.units;
+  const int64_t place = a.kept.out(blockIdx.x);
+  for (int d = threadIdx.x; d < F::kWords; d += kExactFinishThreads) words[d] = 0;
   wait_for_previous_kernel();
-  int64_t sum = 0;
-  if (threadIdx.x < kUsed) {
-    constexpr int kAtOnce = 8;
-    for (int64_t first = threadIdx.x; first < words; first += kAtOnce * kUsed) {
+
+  if (threadIdx.x < kWarp) {
+    WideSum sums[kOfLane];
+    bool in_words = a.sink.words;
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) sum += first + i * kUsed < words ? partials[first + i * kUsed] : 0;
+    for (int i = 0; i < kOfLane; ++i) {
+      const uint32_t unit = i * kWarp + threadIdx.x;
+      if (unit >= a.partials.units) continue;
+      const ExactPartial p = a.partials.sums[first + unit];
+      sums[i] = p.sum();
+      in_words |= p.has_words != 0;
+    }
+    bool fits;
+    const WideSum sum = sum_across_warp(sums, fits);
+    in_words = __ballot_sync(kAllLanes, in_words) != 0 || !fits;
+    if (threadIdx.x == 0) {
+      if (!in_words) finish_value<In>(a.sink, place, sum.value, sum.exponent);
+      has_words = in_words;
     }
   }
-  slots[threadIdx.x] = sum;
   __syncthreads();
-  if (threadIdx.x >= kWarp) return;
-  for (int d = threadIdx.x; d < F::kWords; d += kWarp) {
-    int64_t total = 0;
-#pragma unroll
-    for (int i = 0; i < kSideBySide; ++i) total += slots[i * F::kWords + d];
-    slots[d] = total;
+  if (!has_words) return;
+
+  for (uint32_t unit = threadIdx.x; unit < a.partials.units; unit += kExactFinishThreads) {
+    spill_sum<F>(digits, a.partials.sums[first + unit].sum());
   }
-  __syncwarp();
-  finish_by_warp<F>(a.sink, a.kept.out(blockIdx.x), slots);
+  constexpr int kSideBySide = kExactFinishThreads / F::kWords, kAtOnce = 8;
+  if (threadIdx.x < kSideBySide * F::kWords) {
+    const int d = threadIdx.x % F::kWords;
+    int64_t sum = 0;
+    for (uint32_t side = threadIdx.x / F::kWords; side < a.partials.units; side += kAtOnce * kSideBySide) {
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const uint32_t unit = side + i * kSideBySide;
+        if (unit < a.partials.units && a.partials.sums[first + unit].has_words != 0) {
+          sum += a.partials.words[(first + unit) * F::kWords + d];
+        }
+      }
+    }
+    digits.add_to_word(d, sum);
+  }
+  __syncthreads();
+  if (threadIdx.x < kWarp) finish_by_warp<F>(a.sink, place, words);
 }
 
 }  // namespace torch_reduce::cuda

@@ -6,6 +6,7 @@
 #include "exact_launch.h"
 #include "exact_rows.cuh"
 #include "exact_short_rows.cuh"
+#include "exact_warp_rows.cuh"
 #if defined(TORCH_REDUCE_EMULATED)  // tests/emulator
 #include "emulator.h"
 #else
@@ -18,33 +19,46 @@ inline ExactSink make_exact_sink(const Problem& p, bool words, const Buffers& b)
   return {b.out, p.out, words, p.op == Op::Mean ? p.layout.n : 1};
 }
 
+template <Access A>
+RowSource<A> row_source(const Layout& layout, const void* in, int width) {
+  RowSource<A> s{in, layout.n, {}, ReducedIndex<A>(layout)};
+  if constexpr (A == Access::Segmented) {
+    s.segments = segments(layout, width);
+  }
+  return s;
+}
+
 template <class In, Access A>
 cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b,
                              const ExactSink& sink, const Launch& l, bool dependent) {
-  auto* const partials = static_cast<int64_t*>(b.scratch);
-  ExactRowsArgs<A> a{b.in,
-                     sink,
-                     partials,
-                     layout.n,
-                     layout.outputs,
-                     FastDivisor(plan.units),
-                     plan.log_team,
-                     {},
-                     ExactKept<A>(layout, 0),
-                     ReducedIndex<A>(layout)};
-  if constexpr (A == Access::Segmented) {
-    a.segments = segments(layout, vector_width<In>);
-  }
   constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
+  const RowSource<A> source = row_source<A>(layout, b.in, vector_width<In>);
+  if (plan.warp_rows > 0) {
+    const ExactWarpRowsArgs<A> a{source, layout.outputs, plan.warp_rows, ExactKept<A>(layout, 0), sink};
+    return start(exact_warp_rows<In, A, kLoads>, a, l);
+  }
+  ExactPartials partials{};
+  if (plan.units > 1) {
+    partials.sums = static_cast<ExactPartial*>(b.scratch);
+    partials.words = reinterpret_cast<int64_t*>(partials.sums + layout.outputs * plan.units);
+    partials.units = static_cast<uint32_t>(plan.units);
+  }
+  const ExactRowsArgs<A> a{source,
+                           layout.outputs,
+                           FastDivisor(plan.units),
+                           plan.log_team,
+                           plan.unit_tiles,
+                           ExactKept<A>(layout, 0),
+                           partials,
+                           sink};
   auto* kernel = exact_rows<In, A, kLoads>;
   if constexpr (A == Access::Contiguous) {
     if (plan.loads == exact::kRowsMostLoads) kernel = exact_rows<In, A, exact::kRowsMostLoads>;
   }
   const cudaError_t status = start(kernel, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
-  using F = exact::FormatOf<In>;
-  const ExactFinishArgs<F> finish{partials, sink, a.units.divisor, KeptIndex<Access::Strided>(layout, 0)};
-  return start(exact_finish<F>, finish, Launch{layout.outputs, kExactFinishThreads, 0, l.stream, dependent});
+  const ExactFinishArgs finish{partials, sink, KeptIndex<Access::Strided>(layout, 0)};
+  return start(exact_finish<In>, finish, Launch{layout.outputs, kExactFinishThreads, 0, l.stream, dependent});
 }
 
 template <class In, Access A>
@@ -66,9 +80,9 @@ ColumnSource<A> column_source(const Layout& layout, const void* in) {
   ColumnSource<A> s{in,
                     layout.n,
                     columns.size,
+                    layout.reduced_dims ? layout.reduced[0].stride : 0,
                     columns.in_stride,
                     columns.out_stride,
-                    layout.reduced_dims ? layout.reduced[0].stride : 0,
                     {},
                     ExactKept<A>(layout, 1),
                     ReducedIndex<A>(layout)};
@@ -104,22 +118,28 @@ cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layo
     partials.headers =
         reinterpret_cast<ColumnPartials::Header*>(partials.words + plan.units * F::kWords * layout.outputs);
   }
-  const ExactColumnsArgs<A> a{
-      column_source<A>(layout, b.in), sink,           partials,        FastDivisor(plan.column_tiles),
-      FastDivisor(tiles_across),      plan.unit_rows, plan.log_across, exact::most_apart(plan.unit_rows)};
+  const ExactColumnsArgs<A> a{FastDivisor(plan.column_tiles),
+                              FastDivisor(tiles_across),
+                              plan.unit_rows,
+                              column_source<A>(layout, b.in),
+                              sink,
+                              partials,
+                              plan.log_across,
+                              exact::most_adds(kWarp >> plan.log_across),
+                              exact::most_apart(plan.unit_rows)};
   const cudaError_t status = start(exact_columns<In, A, exact::kColumnsLoads>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   const int64_t ctas_across = (columns + kWarp - 1) / kWarp;
-  const ExactFinishColumnsArgs<F> finish{sink,
-                                         partials,
-                                         FastDivisor(columns),
-                                         FastDivisor(ctas_across),
-                                         exact_width<In, A> << plan.log_across,
-                                         static_cast<uint32_t>(tiles_across),
-                                         layout.kept[layout.kept_dims - 1].out_stride,
-                                         KeptIndex<Access::Strided>(layout, 1),
-                                         exact::most_apart(layout.n)};
-  return start(exact_finish_columns<F>, finish,
+  const ExactFinishColumnsArgs finish{sink,
+                                      partials,
+                                      FastDivisor(columns),
+                                      FastDivisor(ctas_across),
+                                      exact_width<In, A> << plan.log_across,
+                                      static_cast<uint32_t>(tiles_across),
+                                      layout.kept[layout.kept_dims - 1].out_stride,
+                                      KeptIndex<Access::Strided>(layout, 1),
+                                      exact::most_apart(layout.n)};
+  return start(exact_finish_columns<In>, finish,
                Launch{ctas_across * batches, kExactFinishColumnsThreads, 0, l.stream, dependent});
 }
 

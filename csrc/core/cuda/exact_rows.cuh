@@ -4,167 +4,22 @@
 // go to a superaccumulator of its own in shared memory.
 #pragma once
 
-#include "exact_finish.cuh"
-#include "exact_tile.cuh"
+#include "exact_row_tile.cuh"
 
 namespace torch_reduce::cuda {
 
 template <Access A>
 struct ExactRowsArgs {
-  const void* data;
-  ExactSink sink;
-  int64_t* partials;  // of units: [output][unit][word]
-  int64_t n, outputs;
-  FastDivisor units;  // CTAs per output, which take its tiles in turn
-  int log_team;       // 2^log_team warps have a row
-  Segments segments;  // Segmented: of vectors
+  // What the first loads need comes first, as memory is waited for at every line of arguments.
+  RowSource<A> source;
+  int64_t outputs;
+  FastDivisor units;   // CTAs per output
+  int log_team;        // 2^log_team warps have a row
+  int64_t unit_tiles;  // that a unit has, of those of its output
   ExactKept<A> kept;
-  ReducedIndex<A> reduced;
+  ExactPartials partials;  // of units
+  ExactSink sink;
 };
-
-template <class In, Access A, int Loads>
-__device__ __forceinline__ Tile<In, A, Loads> load_row_tile(const ExactRowsArgs<A>& a, int64_t place, int64_t tile) {
-  Tile<In, A, Loads> t;
-  const int64_t first = tile * (Loads * kWarp) + threadIdx.x % kWarp;  // of the lane's loads; the next are kWarp apart
-  const In* row = static_cast<const In*>(a.data) + place;
-  if constexpr (A == Access::Strided) {
-#pragma unroll
-    for (int i = 0; i < Loads; ++i) {
-      const int64_t element = first + i * kWarp;
-      t.part[i] = element < a.n ? row[a.reduced.at(element)] : zero_element<In>();
-    }
-  } else {
-    constexpr int V = vector_width<In>;
-    const auto at = [&](int i) {
-      if constexpr (A == Access::Contiguous) {
-        return row + (first + i * kWarp) * V;
-      } else {
-        return row + a.segments.at(static_cast<uint32_t>(first) + i * kWarp);
-      }
-    };
-    if ((tile + 1) * (Loads * kWarp * V) <= a.n) {
-#pragma unroll
-      for (int i = 0; i < Loads; ++i) t.part[i] = load16(at(i));
-    } else {
-#pragma unroll
-      for (int i = 0; i < Loads; ++i) {
-        const int64_t left = a.n - (first + i * kWarp) * V;
-        t.part[i] = left >= V ? load16(at(i)) : uint4{0, 0, 0, 0};
-      }
-      if (a.n % V != 0) {
-#pragma unroll
-        for (int i = 0; i < Loads; ++i) {
-          const int64_t left = a.n - (first + i * kWarp) * V;
-          if (left > 0 && left < V) t.part[i] = load_first(at(i), static_cast<int>(left));
-        }
-      }
-    }
-  }
-  return t;
-}
-
-// Of a warp's superaccumulator.
-template <class In>
-constexpr int kCopies = exact::copies_per_warp(dtype_of<In>::value);
-
-// What follows is seldom run, and fetching instructions takes a microsecond while all of memory is being read; so it is
-// short. It is not inlined: a call's arguments go through memory, but only then, while the loop over the tiles keeps
-// its registers.
-
-// Adds the warp's open slices to its words.
-template <class In>
-__device__ __noinline__ void close_slices(int64_t first, int64_t second, int unit, int64_t* words) {
-  const int128 v = (sum_across_warp(first) << kSliceBits) + sum_across_warp(second);
-  add_by_warp<exact::FormatOf<In>>(words, v, unit - kSliceBits);
-}
-
-// Elements in any range: window after window, each for the magnitudes that the one before was too high for.
-template <class In, class Tile>
-__device__ __noinline__ void add_wide_tile(const Tile& tile, Range<In> range, int64_t* words) {
-  using F = exact::FormatOf<In>;
-  const int lane = threadIdx.x % kWarp;
-  uint32_t upper = kInfMagnitude<In>;
-  if (range.most >= upper) {
-    uint32_t plus = 0, minus = 0, nan = 0;  // not finite
-    range.most = 0;
-    for_each(tile.again(), [&](In x, int) {
-      const uint32_t m = magnitude(x);
-      const double d = m < upper ? 0 : widen<double>(x);
-      if (m < upper) range.most = max(range.most, m);
-      plus += d > 0;
-      minus += d < 0;
-      nan += d != d;
-    });
-    range = range_across_warp(range);
-    const int64_t counts[] = {sum_across_warp(plus), sum_across_warp(minus), sum_across_warp(nan)};
-    if (lane == 0) {
-      words[F::kDigits + exact::kPlusInf] += counts[0];
-      words[F::kDigits + exact::kMinusInf] += counts[1];
-      words[F::kDigits + exact::kNaN] += counts[2];
-    }
-  }
-  // fp64 might take 45 windows.
-  constexpr int kMany = 200;
-  const bool many = sizeof(In) == 8 && above<In>(range.most) - above<In>(range.least_less_1 + 1) > kMany;
-#pragma unroll 1
-  while (range.most > 0) {
-    // The largest elements are scaled down, as their M would be infinite.
-    constexpr int kScaled = 64;
-    const int top = above<In>(range.most), scaled = is_beyond<In>(range.most, kSliceBits) ? kScaled : 0;
-    const double scale = power_of_two(-scaled);
-    const Window window = window_for<F>(top - scaled);
-    const uint32_t lower = least_magnitude<In>(window.unit + scaled - kSliceBits);
-    Slices sums;
-    range.most = 0;
-    for_each(tile.again(), [&](In x, int) {
-      const uint32_t m = magnitude(x);
-      const double d = widen<double>(m - lower < upper - lower ? x : zero_element<In>());
-      sums.add_to_both(window, sizeof(In) == 8 ? d * scale : d);
-      if (m < lower) range.most = max(range.most, m);
-    });
-    sums.remove_from_both(window, Tile::kElements);
-    close_slices<In>(sums.first, sums.second, window.unit + scaled, words);
-    upper = lower;
-    if (many) break;
-    range = range_across_warp(range);
-  }
-  if (many) {
-    const Digits digits{words + lane % kCopies<In> * F::kWords, 1};
-    for_each(tile.again(), [&](In x, int) {
-      if (magnitude(x) < upper) spill<F>(digits, widen<double>(x));
-    });
-    __syncwarp();
-  }
-}
-
-// A tile's elements into slices, or into the warp's words. Returns whether any went there.
-template <class In, class Tile>
-__device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& slices, int64_t* words) {
-  const Range<In> range = range_across_warp(t.range());
-  if (range.most == 0) return false;
-  bool closed = false;
-  Slices& sums = slices.column[0];
-  const bool beyond = is_beyond<In>(range.most, kSliceBits - exact::kSlack);
-  if (!beyond && !slices.fits(above<In>(range.most), Tile::kElements)) {
-    if (slices.open) {
-      close_slices<In>(sums.first, sums.second, slices.window.unit, words);
-      closed = true;
-    }
-    slices.set(above<In>(range.most));
-  }
-  if (!beyond && slices.first_holds(range)) {
-    slices.add_to_first(t);
-  } else if (!beyond && slices.both_hold(range)) {
-    for_each(t.again(), [&](In x, int) { sums.add_to_both(slices.window, widen<double>(x)); });
-    sums.remove_from_both(slices.window, Tile::kElements);
-    slices.adds += Tile::kElements;
-  } else {
-    const Tile copy = t.again();
-    add_wide_tile<In>(copy, range, words);
-    return true;
-  }
-  return closed;
-}
 
 // As many as an SM should have room for: one CTA of the largest, or three of kWarps.
 template <int Loads>
@@ -174,8 +29,9 @@ template <class In, Access A, int Loads>
 __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __grid_constant__ ExactRowsArgs<A> a) {
   using F = exact::FormatOf<In>;
   constexpr int kWarpWords = kCopies<In> * F::kWords;
-  using RowTile = Tile<In, A, Loads>;
   __shared__ int taken[exact::kRowsWarps];  // tiles, by a team
+  __shared__ bool has_words[exact::kRowsWarps];
+  __shared__ WideSum sums[exact::kRowsWarps];  // of the warps
   allow_next_kernel();
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
@@ -183,59 +39,61 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
   const uint32_t group = a.units.quotient(blockIdx.x), unit = blockIdx.x - group * a.units.divisor;
   const int64_t output = static_cast<int64_t>(group) * (warps >> a.log_team) + team;
   const bool exists = output < a.outputs;
-  const int64_t place_in = exists ? a.kept.in(output) : 0, place_out = exists ? a.kept.out(output) : 0;
+  const int64_t place_in = exists ? a.kept.in(output) : 0;
 
-  constexpr int kTile = RowTile::kElements * kWarp;
-  const int64_t tiles = exists ? (a.n + kTile - 1) / kTile : 0;
-  int64_t tile = static_cast<int64_t>(in_team) * a.units.divisor + unit;
-  RowTile next;
-  if (tile < tiles) next = load_row_tile<In, A, Loads>(a, place_in, tile);
+  constexpr int kTile = RowSource<A>::template kTile<In, Loads>;
+  const int64_t first_tile = unit * a.unit_tiles;
+  const int64_t end = exists ? min((a.source.n + kTile - 1) / kTile, first_tile + a.unit_tiles) : 0;
+  int64_t tile = first_tile + in_team;
+  Tile<In, A, Loads> next;
+  if (tile < end) next = a.source.template load<In, Loads>(place_in, tile);
 
   int64_t* const words = shared_words() + warp * kWarpWords;  // [warp][copy][word]
   for (int i = lane; i < kWarpWords; i += kWarp) words[i] = 0;
-  if (lane == 0 && in_team == 0) taken[team] = team_warps;
-  const auto sync_team = [&] {
-    if (a.log_team == 0) {
-      __syncwarp();
-    } else {
-      __syncthreads();
-    }
-  };
-  sync_team();
+  if (lane == 0 && in_team == 0) {
+    taken[team] = team_warps;
+    has_words[team] = a.sink.words;
+  }
+  __syncthreads();
 
   OpenSlices<In, 1> slices;
-  bool closed = a.sink.words;
+  bool closed = false;
 #pragma unroll 1
-  while (tile < tiles) {
+  while (tile < end) {
     const int take = __shfl_sync(kAllLanes, lane == 0 ? atomicAdd(&taken[team], 1) : 0, 0);
-    tile = static_cast<int64_t>(take) * a.units.divisor + unit;
-    const RowTile t = next;
-    if (tile < tiles) next = load_row_tile<In, A, Loads>(a, place_in, tile);
+    tile = first_tile + take;
+    const auto t = next;
+    if (tile < end) next = a.source.template load<In, Loads>(place_in, tile);
     closed |= add_row_tile<In>(t, slices, words);
   }
 
-  const Slices& sums = slices.column[0];
-  if (a.log_team == 0 && !closed) {  // the same in every lane
-    const int128 first = sum_across_warp(sums.first), second = sum_across_warp(sums.second);
-    const int unit_of_second = (slices.open ? slices.window.unit : kLowestUnit<F>)-kSliceBits;
-    if (lane == 0 && exists) {
-      finish_value<F>(a.sink, place_out, (first << kSliceBits) + second, unit_of_second);
-    }
+  WideSum sum = sum_of_warp(slices);
+  if (lane == 0) sums[warp] = sum;
+  if (closed) has_words[team] = true;
+  __syncthreads();
+  if (in_team != 0 || !exists) return;
+  WideSum of_warp[1];
+  if (lane < team_warps) of_warp[0] = sums[warp + lane];
+  bool fits;
+  sum = sum_across_warp(of_warp, fits);
+  if (!fits) {
+    spill_sum<F>({words, 1}, of_warp[0]);
+    sum = {};
+  }
+  const bool in_words = has_words[team] || !fits;
+  if (in_words) merge_words<F>(words, kCopies<In> * team_warps);
+  if (a.units.divisor > 1) {
+    const int64_t place = output * a.units.divisor + unit;
+    if (lane == 0) a.partials.sums[place].set(sum, in_words);
+    for (int d = lane; in_words && d < F::kWords; d += kWarp) a.partials.words[place * F::kWords + d] = words[d];
     return;
   }
-  if (slices.open) close_slices<In>(sums.first, sums.second, slices.window.unit, words);
-  sync_team();
-  if (in_team != 0 || !exists) return;
-  for (int d = lane; d < F::kWords; d += kWarp) {
-    int64_t sum = 0;
-#pragma unroll 8
-    for (int c = 0; c < kCopies<In> * team_warps; ++c) sum += words[c * F::kWords + d];
-    words[d] = sum;
-    if (a.units.divisor > 1) a.partials[(output * a.units.divisor + unit) * F::kWords + d] = sum;
+  const int64_t place = a.kept.out(output);
+  if (in_words) {
+    finish_words_and_sum<In>(a.sink, place, words, sum);
+  } else if (lane == 0) {
+    finish_value<In>(a.sink, place, sum.value, sum.exponent);
   }
-  if (a.units.divisor > 1) return;
-  __syncwarp();
-  finish_by_warp<F>(a.sink, place_out, words);
 }
 
 }  // namespace torch_reduce::cuda

@@ -11,9 +11,9 @@ namespace torch_reduce::cuda {
 template <Access A>
 struct ColumnSource {
   const void* data;
-  int64_t n;
-  int64_t columns, column_stride, column_out_stride;
+  int64_t n, columns;
   int64_t next_row;  // Contiguous: elements from a row to the next
+  int64_t column_stride, column_out_stride;
   Segments segments;
   ExactKept<A> batch;
   ReducedIndex<A> reduced;
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kExactThreads, 3)
     if constexpr (V > 1) *reinterpret_cast<Vector<In>*>(static_cast<In*>(a.sink.out) + place) = results;
   } else {
 #pragma unroll
-    for (int v = 0; v < V; ++v) finish_double(a.sink, place + v * a.source.column_out_stride, sum[v]);
+    for (int v = 0; v < V; ++v) finish_double<In>(a.sink, place + v * a.source.column_out_stride, sum[v]);
   }
 }
 

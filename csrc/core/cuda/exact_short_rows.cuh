@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
       finish_by_lane<In>(a.sink, a.n, place_out, [&](int64_t i) { return from[a.reduced.at(i)]; });
       continue;
     }
-    finish_double(a.sink, place_out, sum[u]);
+    finish_double<In>(a.sink, place_out, sum[u]);
   }
 }
 

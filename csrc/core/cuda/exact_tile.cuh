@@ -116,18 +116,20 @@ struct OpenSlices {
   int adds = 0;  // to a column, since the window was set
   bool open = false;
 
-  // Whether the window does for elements below 2^above, `more` of them a column.
-  __device__ __forceinline__ bool fits(int above, int more) const {
+  // Whether the window does for elements below 2^above, `more` of them a column, of at most `most_adds`.
+  __device__ __forceinline__ bool fits(int above, int more, int most_adds) const {
     return open && above + kTopBits <= window.unit + kSliceBits &&
-           unit_for<F>(above + kTopBits + exact::kSlack) + exact::kLower >= window.unit &&
-           adds + more <= exact::kMostAdds;
+           unit_for<F>(above + kTopBits + exact::kSlack) + exact::kLower >= window.unit && adds + more <= most_adds;
   }
   __device__ __forceinline__ void set(int above) {
     window = window_for<F>(above + kTopBits + exact::kSlack);
+    clear();
+    open = true;
+  }
+  __device__ __forceinline__ void clear() {  // but for the window
 #pragma unroll
     for (auto& c : column) c = Slices{};
     adds = 0;
-    open = true;
   }
   // Whether elements in the window and in this range are whole in the first slice; in both.
   __device__ __forceinline__ bool first_holds(const Range<In>& range) const {
@@ -137,9 +139,48 @@ struct OpenSlices {
     return range.is_multiple(window.unit - kSliceBits);
   }
 
-  // A tile that the first slice holds. kTogether multiples of 2^w below 2^(w+47) add in a double without error.
+  // A tile that the first slice holds.
   template <class Tile>
-  __device__ __forceinline__ void add_to_first(const Tile& t) {
+  __device__ __forceinline__ void add_to_first(const Tile& t, const Range<In>& range) {
+    if constexpr (sizeof(In) == 2) {
+      const int top = above<In>(range.most);
+      if (FloatWindow::exists(top)) {
+        const FloatWindow w(top);
+        if (!one_slice_is_enough<In> && range.is_multiple(w.unit)) return add_in_floats<1>(t, w);
+        if (one_slice_is_enough<In> || range.is_multiple(w.unit - kFloatSliceBits)) return add_in_floats<2>(t, w);
+      }
+    }
+    add_in_doubles(t);
+  }
+
+ private:
+  // By float slices, whose units are moved to the first slice's at the end.
+  template <int N, class Tile>
+  __device__ __forceinline__ void add_in_floats(const Tile& t, const FloatWindow& w) {
+    constexpr int kRows = Tile::kElements / Columns;
+    static_assert(kRows <= 1 << 8, "so that a slice's sum has 30 bits");
+    uint32_t sum[2][Columns] = {};
+    for_each(t, [&](In x, int v) {
+      const int c = Columns > 1 ? v : 0;
+      const float f = widen<float>(x), s = f + w.m0;
+      sum[0][c] += __float_as_uint(s);
+      if constexpr (N > 1) sum[1][c] += __float_as_uint((f - (s - w.m0)) + w.m1);
+    });
+    const auto moved = [&](uint32_t sum, float m, int unit) {
+      const int64_t k = static_cast<int32_t>(sum - kRows * __float_as_uint(m));
+      return unit >= window.unit ? k << (unit - window.unit) : k >> (window.unit - unit);
+    };
+#pragma unroll
+    for (int c = 0; c < Columns; ++c) {
+      column[c].first += moved(sum[0][c], w.m0, w.unit);
+      if constexpr (N > 1) column[c].first += moved(sum[1][c], w.m1, w.unit - kFloatSliceBits);
+    }
+    adds += kRows;
+  }
+
+  // kTogether multiples of 2^w below 2^(w+47) add in a double without error.
+  template <class Tile>
+  __device__ __forceinline__ void add_in_doubles(const Tile& t) {
     constexpr int kRows = Tile::kElements / Columns, kSums = (kRows + kTogether - 1) / kTogether;
     double sum[Columns][kSums];
     int row[Columns] = {};

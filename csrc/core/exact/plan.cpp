@@ -22,20 +22,27 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   plan.loads = plan.vector ? kRowsLoads : kRowsElements;
   const int64_t tiles = tiles_of(plan.loads);
   int warps = kWarps;
-  if (l.outputs >= kRowsPerSm * gpu.sms) {  // a warp to a row
-    warps = kTeamlessWarps;
-  } else if (l.outputs <= kRowsMostWide * gpu.sms && tiles > kWarps) {  // all of a CTA, or several, to a row
-    const int64_t units = std::max<int64_t>(gpu.sms / l.outputs, 1);
-    plan.units = std::min(units, ceil_div(tiles, kWarps));
-    warps = ceil_div(tiles, plan.units) > kWarps ? kRowsWarps : kWarps;
-    plan.log_team = log2_above(warps);
-    const bool long_enough = tiles_of(kRowsMostLoads) >= kRowsMostLoadsTiles * plan.units * warps;
-    if (plan.vector && !plan.segmented && long_enough) plan.loads = kRowsMostLoads;
+  plan.unit_tiles = tiles;
+  if (l.outputs >= kRowsPerSm * gpu.sms || tiles == 1) {
+    warps = kWarpRowsWarps;
+    const int64_t at_once = gpu.sms * kWarpRowsCtasPerSm * warps;
+    plan.warp_rows = std::clamp<int64_t>(l.outputs / (at_once * kWarpRowsRounds), 1, kMostWarpRows);
+    plan.grid = ceil_div(l.outputs, warps * plan.warp_rows);
   } else {
-    plan.log_team = std::min(log2_above(kWarps), log2_above(tiles));
+    if (l.outputs <= kRowsMostWide * gpu.sms && tiles > kWarps) {  // all warps of a CTA, or of several, have a row
+      const int64_t units = std::clamp<int64_t>(gpu.sms / l.outputs, 1, kMostUnits);
+      warps = tiles >= units * kRowsWarps ? kRowsWarps : kWarps;
+      const bool long_enough = tiles_of(kRowsMostLoads) >= kRowsMostLoadsTiles * units * warps;
+      if (plan.vector && !plan.segmented && long_enough) plan.loads = kRowsMostLoads;
+      plan.unit_tiles = std::max<int64_t>(ceil_div(tiles_of(plan.loads), units), warps);
+      plan.units = ceil_div(tiles_of(plan.loads), plan.unit_tiles);
+      plan.log_team = log2_above(warps);
+    } else {
+      plan.log_team = std::min(log2_above(kWarps), log2_above(tiles));
+    }
+    plan.grid = ceil_div(l.outputs, warps >> plan.log_team) * plan.units;
   }
   plan.block = warps * kWarp;
-  plan.grid = ceil_div(l.outputs, warps >> plan.log_team) * plan.units;
   plan.shared_bytes = int64_t{words} * warps * copies_per_warp(p.in) * 8;
 }
 
@@ -68,7 +75,7 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <= tuning::kColumnsSmall;
   if (small) {  // tiles narrow enough that no column is split, down to a memory sector
     const int64_t narrowest = std::min<int64_t>(plan.log_across, 1);
-    while (plan.log_across > narrowest && l.n > (2 * kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;
+    while (plan.log_across > narrowest && l.n > (kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;
   } else if (plan.log_across == 5 && v > 4) {  // half a tile's partials: so twice as many CTAs find room for theirs
     plan.log_across = 4;
   }
@@ -77,7 +84,7 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   plan.block = kWarp << log_warps;
   plan.column_tiles = ceil_div(vectors, int64_t{1} << plan.log_across) * batch;
   const int64_t width = v << plan.log_across, slices = size_of(p.in) > 2 || !plan.vector ? 2 : 1;
-  plan.shared_bytes = (words + slices * (lanes_along << log_warps)) * width * 8;
+  plan.shared_bytes = (words + (slices << log_warps)) * width * 8;
   plan.unit_rows = std::max<int64_t>(l.n, 1);
   const int64_t step = (lanes_along << log_warps) * loads;  // rows that a CTA takes at once
   const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / plan.column_tiles, 1);
@@ -122,7 +129,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   plan.launches = 1;
   if (plan.units > 1) {
     const int64_t columns = plan.family == Family::Columns;
-    const int64_t partial = l.outputs * (words_of(p.in) + 2 * columns) * 8 + columns * plan.column_tiles * 8;
+    const int64_t partial = l.outputs * (words_of(p.in) + (columns ? 2 : 4)) * 8 + columns * plan.column_tiles * 8;
     plan.scratch_bytes = ceil_div(plan.units * partial, 16) * 16;
     plan.launches = 2;
   }

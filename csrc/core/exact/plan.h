@@ -12,8 +12,11 @@ struct ExactPlan {
   int block = 32;
   int64_t grid = 0;
   int64_t units = 1;  // CTAs per output
-  int log_team = 0;   // Rows: 2^log_team warps reduce a row or a unit
-  int loads = 0;      // Rows: of a lane in a tile
+  // Rows: a warp has so many rows, or, where this is 0, 2^log_team warps have a row or a unit of one, of so many tiles.
+  int64_t warp_rows = 0;
+  int log_team = 0;
+  int64_t unit_tiles = 0;
+  int loads = 0;      // of a lane in a tile
   int log_lanes = 0;  // ShortRows: 2^log_lanes lanes share an output
   // Columns: as in Plan; `direct` where a lane has its columns alone.
   int log_across = 0;

@@ -1,6 +1,8 @@
 // Constants of the exact kernels. Those of the method have a bound that keeps it exact; the others are measured.
 #pragma once
 
+#include <algorithm>
+
 #include "../types.h"
 
 namespace torch_reduce::exact {
@@ -9,6 +11,9 @@ namespace torch_reduce::exact {
 constexpr int kSliceBits = 50;
 // ... and a lane adds up to 2^12 of them in 63 bits.
 constexpr int64_t kMostAdds = 1 << 12;
+// The first slices of lanes that share a column add up in 63 bits, as in units of 2^w elements are below 2^47.
+constexpr int kMostAddsOfWarp = 1 << 15;
+inline int most_adds(int lanes) { return std::min(static_cast<int>(kMostAdds), kMostAddsOfWarp / lanes); }
 // A short row's elements, up to 2^8 multiples of 2^w below 2^(w+44), add in a double's 53 bits.
 constexpr int kShortBits = 44;
 // A window is set so many octaves above the largest element so far, so that the next tile seldom asks for another.
@@ -17,16 +22,22 @@ constexpr int kSlack = 4;
 constexpr int kLower = 14;
 
 constexpr int kWarps = 8;
-constexpr int kTeamlessWarps = 2;  // of a CTA whose warps have a row each: short CTAs balance better
 // Of a warp's superaccumulator. fp64 elements that no window takes are added by single lanes, which share the copies.
 TR_HD constexpr int copies_per_warp(DType in) { return in == DType::Float64 ? 2 : 1; }
-// From so many rows per SM on a warp has a row; below, up to kWarps have.
+// From so many rows per SM on a warp has one or several; below, up to kWarps have one.
 constexpr int64_t kRowsPerSm = 16;
+constexpr int kWarpRowsWarps = 2;       // of a CTA: short ones balance better
+constexpr int kWarpRowsCtasPerSm = 12;  // that registers should do for
+// A warp has so many rows that the GPU is filled so often: fewer rows make the GPU level its SMs, more hide the wait
+// for memory. (65536, 1000)/1 takes 65 us in fp32 with 5 rows and 63 with 2, and 44 and 45 in bf16.
+constexpr int64_t kWarpRowsRounds = 5, kMostWarpRows = 8;
 // Up to so many rows per SM a row has all warps of an SM, in one CTA: these take its tiles as they come for them, and
-// end at the same time. A row has several CTAs where they fit the GPU, and no more, as the end of each costs some
-// microseconds.
+// end at the same time. A row has several CTAs where they fit the GPU, and no more: with two to eight times as many the
+// GPU would level its SMs, but every CTA begins with no load under way (64.6 to 66.3 us at 2^26 fp32, for 62.8).
 constexpr int64_t kRowsMostWide = 2;
 constexpr int kRowsWarps = 16;
+// CTAs to a row: a warp adds up what they leave, five each lane.
+constexpr int64_t kMostUnits = 160;
 // Loads of a lane in a tile, of 16 bytes or of an element; those of the next tile are under way at the same time.
 constexpr int kRowsLoads = 4;
 constexpr int kRowsMostLoads = 8;           // where a warp has at least
