@@ -18,10 +18,11 @@ from .limit import Cub, Limit
 from .run_cuda import Bench
 
 SUITES = {
-    "cuda": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
+    "cuda": ("full", "shapes", "random", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
     "cpu": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host"),
 }
-BY_NAME = {"cuda": (), "cpu": ("exact", "accuracy")}  # so that a run on a laptop takes two minutes at most
+# So that a run on a GPU takes eight minutes at most, and on a laptop two.
+BY_NAME = {"cuda": ("random",), "cpu": ("exact", "accuracy")}
 CPU_MOST = 1 << 22  # elements of a shape on the CPU, for the same reason
 DTYPES = [torch.float32, torch.bfloat16]
 
@@ -37,10 +38,10 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--suite",
-        help="comma-separated, of: full (full sums by size), shapes (30 shapes), ops (the other operators), layouts "
+        help="comma-separated, of: full (full sums by size), shapes (30 shapes), random (200 shapes and strides, on CUDA), ops (the other operators), layouts "
         "(memory order other than logical order), exact (exact sums by size, beside what else could serve), data (by "
         "distribution), accuracy (errors by length and condition number), host (host time of a call); cpu (with "
-        "--device cuda: full and exact sums on the CPU too); if not given all, on the CPU without exact and accuracy",
+        "--device cuda: full and exact sums on the CPU too); if not given all, on CUDA without random, on the CPU without exact and accuracy",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
     parser.add_argument(
@@ -94,6 +95,8 @@ def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
         return shapes.full_cuda(options.quick) if options.device == "cuda" else shapes.full_cpu(options.quick)
     if suite == "shapes":
         return shapes.shapes(DTYPES if options.device == "cuda" else DTYPES[:1], options.quick, most)
+    if suite == "random":
+        return shapes.random_shapes(options.quick)
     if suite == "exact":
         return shapes.exact_cuda(options.quick) if options.device == "cuda" else shapes.exact_cpu(options.quick)
     if suite == "cpu":

@@ -68,6 +68,7 @@ def _accuracy(row: dict) -> dict:
 HEADINGS = {
     "full": "Full sums",
     "shapes": "Rows, columns, middle dims",
+    "random": "Random shapes and strides",
     "ops": "Other operators",
     "layouts": "Memory order other than logical order",
     "exact": "Exact full sums by size, and what else could serve",

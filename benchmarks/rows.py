@@ -34,6 +34,7 @@ def row(case: Case, device: str, samples: dict[str, list[float]], **more) -> dic
         "shape": list(case.shape),
         "dims": None if case.dims is None else list(case.dims),
         "layout": case.layout,
+        "keeps_order": case.keeps_order,
         "data": case.data,
         "dtype": case.dtype_name,
         "label": case.label,

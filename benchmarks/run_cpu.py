@@ -32,7 +32,7 @@ def calls_for(case: Case, compile_peer: bool) -> dict[str, contenders.Call]:
 def run(cases: list[Case], thread_counts: list[int], seconds: float, compile_peer: bool) -> Iterator[dict]:
     """Rows for every case and thread count. `seconds` is the time that one row's samples take, about."""
     for case in cases:
-        flat = torch.empty(case.elements, dtype=case.dtype)
+        flat = torch.empty(case.memory_elements, dtype=case.dtype)
         check.fill(flat, case)
         x = case.view(flat)
         calls = calls_for(case, compile_peer)

@@ -33,7 +33,7 @@ class Bench:
         for case in cases:
             groups.setdefault(check.fill_key(case), []).append(case)
         for key, group in groups.items():
-            nbytes = max(POOL, *(case.in_bytes for case in group))
+            nbytes = max(POOL, *(case.memory_elements * case.dtype.itemsize for case in group))
             pool = torch.empty(nbytes // key[0].itemsize, dtype=key[0], device=self.device)
             check.fill(pool, group[0])
             for case in group:

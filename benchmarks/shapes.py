@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from dataclasses import dataclass
 
 import torch
@@ -53,12 +55,28 @@ class Case:
     dims: tuple[int, ...] | None
     dtype: torch.dtype
     op: str = "sum"
-    layout: str = "contiguous"  # or "transposed" (the last two dims) or "channels_last"
+    layout: str = "contiguous"  # or "transposed" (the last two dims), "channels_last" or "strided"
     data: str = "uniform"  # the distribution of the elements: one of check.DATA
+    # Strided: the dims from the outermost in memory to the innermost, and the sizes of the tensor of which this is the
+    # last corner.
+    order: tuple[int, ...] = ()
+    whole: tuple[int, ...] = ()
 
     @property
     def elements(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def memory_elements(self) -> int:
+        """Elements of the memory that holds the case's own."""
+        return math.prod(self.whole) if self.layout == "strided" else self.elements
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether the reduced dims lie in memory in the order of the shape."""
+        dims = range(len(self.shape)) if self.dims is None else self.dims
+        reduced = [d for d in self.order if d in dims and self.shape[d] > 1]
+        return self.layout in ("contiguous", "strided") and reduced == sorted(reduced)
 
     @property
     def n(self) -> int:
@@ -89,6 +107,8 @@ class Case:
         if len(self.shape) == 1 and self.elements & (self.elements - 1) == 0:
             shape = f"2^{self.elements.bit_length() - 1}"
         layout = "" if self.layout == "contiguous" else f" {self.layout.replace('_', ' ')}"
+        if self.layout == "strided":
+            layout = f" of {'×'.join(str(self.whole[d]) for d in self.order)} as {','.join(map(str, self.order))}"
         data = "" if self.data == "uniform" else f" {self.data}"
         return f"{shape} / {dims}{layout}{data}"
 
@@ -97,7 +117,11 @@ class Case:
         return str(self.dtype).removeprefix("torch.")
 
     def view(self, flat: torch.Tensor) -> torch.Tensor:
-        """The case's input over `elements` contiguous elements, as a view."""
+        """The case's input over `memory_elements` contiguous elements, as a view."""
+        if self.layout == "strided":
+            memory = flat.view([self.whole[d] for d in self.order])
+            corner = memory[tuple(slice(self.whole[d] - self.shape[d], None) for d in self.order)]
+            return corner.permute([self.order.index(d) for d in range(len(self.shape))])
         if self.layout == "transposed":
             return flat.view(*self.shape[:-2], self.shape[-1], self.shape[-2]).transpose(-1, -2)
         if self.layout == "channels_last":
@@ -140,6 +164,25 @@ def scaled(shape: tuple[int, ...], most: int | None) -> tuple[int, ...]:
     while most is not None and math.prod(sizes) > most:
         sizes[sizes.index(max(sizes))] //= 2
     return tuple(sizes)
+
+
+def random_shapes(quick: bool, seed: int = 7) -> list[Case]:
+    """200 shapes of 2^10 to 2^30 elements in 1 to 5 dims: a third contiguous, a third permuted, a third cut out of
+    a larger tensor and permuted."""
+    draw = random.Random(seed)
+    cases = []
+    for i in range(200):
+        dims = draw.randint(1, 5)
+        cuts = sorted(draw.random() for _ in range(dims - 1))
+        parts = [high - low for low, high in itertools.pairwise([0.0, *cuts, 1.0])]
+        log_elements = draw.uniform(10, 30)
+        shape = tuple(max(round(2 ** (log_elements * part)), 1) for part in parts)
+        reduced = tuple(sorted(draw.sample(range(dims), draw.randint(1, dims))))
+        order = draw.sample(range(dims), dims) if i % 3 > 0 else range(dims)
+        whole = tuple(size + (draw.randint(0, max(size // 8, 1)) if i % 3 > 1 else 0) for size in shape)
+        dtype = (torch.float32, torch.bfloat16)[i // 3 % 2]
+        cases.append(Case("random", shape, reduced, dtype, layout="strided", order=tuple(order), whole=whole))
+    return cases[::10] if quick else cases
 
 
 def ops(most: int | None = None) -> list[Case]:

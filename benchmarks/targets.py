@@ -40,7 +40,7 @@ def slower(contender: dict, key: str) -> bool:
 
 def evaluate(rows: list[dict]) -> list[dict]:
     cuda = [r for r in rows if r["device"] == "cuda"]
-    found = [*_full(cuda), *_exact(cuda), *_shapes(cuda), *_layouts(cuda), *_peers(cuda), *_host(rows)]
+    found = [*_full(cuda), *_exact(cuda), *_shapes(cuda), *_random(cuda), *_layouts(cuda), *_peers(cuda), *_host(rows)]
     found += [*_cpu(rows), *_promises(rows), *_scratch(cuda)]
     return [asdict(target) for target in found]
 
@@ -141,6 +141,20 @@ def _shapes(rows: list[dict]) -> Iterator[Target]:
         yield from _within(f"shapes, {mode}, worst", asked, pairs, lambda t: max(1.25 * t, t + 1))
 
 
+def _random(rows: list[dict]) -> Iterator[Target]:
+    for mode in ("deterministic", "atomic"):
+        pairs = _with(rows, "random", mode, "times_limit")
+        other = [(r, c) for r, c in pairs if mode == "deterministic" and not r["keeps_order"]]
+        yield from _within(f"random, {mode}, memory order not logical order", "<= 2 x limit", other, lambda t: 2 * t)
+        if pairs := [p for p in pairs if p not in other]:
+            mean = geometric_mean([c["times_limit"]["median"] for _, c in pairs])
+            what = f"random, {mode}, geometric mean of {len(pairs)}"
+            yield Target(what, "<= 1.2 x limit", f"{mean:.3f}", mean <= 1.2)
+            worst, contender = max(pairs, key=lambda p: p[1]["times_limit"]["median"])
+            most = contender["times_limit"]["median"]
+            yield Target(f"random, {mode}, worst", "<= 1.6 x limit", f"{most:.3f}", most <= 1.6, name(worst))
+
+
 def _layouts(rows: list[dict]) -> Iterator[Target]:
     other = "memory order not logical order"
     pairs = _with(rows, "layouts", "deterministic", "times_limit")
@@ -160,7 +174,7 @@ def _not_slower(what: str, pairs: list[tuple[dict, dict]], key: str) -> Iterator
 
 
 def _peers(rows: list[dict]) -> Iterator[Target]:
-    for suite in ("full", "shapes", "ops", "layouts"):
+    for suite in ("full", "shapes", "random", "ops", "layouts"):
         for mode in OURS:
             for peer in PEERS:
                 key = "speedup" if peer == "torch" else f"speedup_over_{peer}"

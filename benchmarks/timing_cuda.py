@@ -28,12 +28,12 @@ class Inputs:
 
 def cut(pool: torch.Tensor, case: Case) -> Inputs:
     """Cuts a flat pool of the case's dtype, at least one input long, into inputs."""
-    step = -(-case.in_bytes // ALIGNMENT) * ALIGNMENT
+    step = -(-case.memory_elements * case.dtype.itemsize // ALIGNMENT) * ALIGNMENT
     calls = min(max(LEAST // step, 4), MOST_CALLS)
     bytes_in_pool = pool.numel() * pool.dtype.itemsize
     count = min(max(1, bytes_in_pool // step), calls)
     stride = step // pool.dtype.itemsize
-    tensors = [case.view(pool[i * stride : i * stride + case.elements]) for i in range(count)]
+    tensors = [case.view(pool[i * stride : i * stride + case.memory_elements]) for i in range(count)]
     return Inputs(tensors, calls, flush=count * step < COLD)
 
 
