@@ -209,13 +209,23 @@ def test_ranges_around_the_windows(emulator, octaves, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_slices_are_closed_in_time(emulator, dtype):
-    """A warp's row of more elements than slices take, at the very top of a window that its first tile set."""
-    row = torch.full((300_000,), 15 * (2 - torch.finfo(dtype).eps), dtype=dtype)
-    row[:1024] = 2 - torch.finfo(dtype).eps
-    expected = round_fraction(exact_sum(row.double().numpy()), torch.float64)
-    actual, units = run(emulator, aligned(row).expand(16, -1), 1, sms=1, dtype=torch.float64, family="rows")
+    """More elements of a warp than its slices' 63 bits hold, at the very top of a window that its first tile set."""
+
+    def rising(shape):
+        x = torch.full(shape, 15 * (2 - torch.finfo(dtype).eps), dtype=dtype)
+        x[:4096] = 2 - torch.finfo(dtype).eps
+        return aligned(x)
+
+    row = rising((2_300_000,))
+    actual, units = run(emulator, row, sms=0, dtype=torch.float64, family="rows")
     assert units == 1
-    assert_same_bits(actual, expected.expand(16))
+    assert_same_bits(actual, round_fraction(exact_sum(row.double().numpy()), torch.float64))
+
+    columns = rising((1_300_000, 4))
+    actual, units = run(emulator, columns, 0, sms=1, dtype=torch.float64, family="columns")
+    assert units <= 2
+    column = round_fraction(exact_sum(columns[:, 0].double().numpy()), torch.float64)
+    assert_same_bits(actual, column.expand(4))
 
 
 @every_dtype

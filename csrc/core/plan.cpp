@@ -42,7 +42,7 @@ Shape inspect(const Problem& p) {
                            : l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 && l.reduced[0].stride % s.v == 0);
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
-  s.short_scalar = l.n <= kWarp;
+  s.short_scalar = l.n <= kWarp * kShortRowsElements;
 
   s.columns = l.kept_dims > 0 && l.n < kColumnsMost;
   if (s.columns) {
@@ -92,10 +92,17 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const int64_t reduced_stride = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 0;
   const bool beside = s.columns && (l.reduced_dims == 0 || kept_stride < reduced_stride);
   if (s.short_vector && vector_allowed && l.reduced_dims) return pick(Family::ShortRows);
-  // Too few outputs side by side to fill a memory sector, in very many places: a CTA for each place would be idle.
+  // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
+  // read a few elements one at a time.
+  const bool column_vector = vector_allowed && vector_of(Family::Columns);
+  const int64_t side_by_side = beside && l.kept_dims > 1 ? l.kept[l.kept_dims - 1].size : kScattered;
   const bool scattered =
-      beside && l.kept_dims > 1 && l.kept[l.kept_dims - 1].size * static_cast<int64_t>(size_of(p.in)) < kSector;
-  if (l.n == 0 || (s.short_scalar && (beside ? scattered : l.outputs > 1))) return pick(Family::ShortRows);
+      side_by_side * static_cast<int64_t>(size_of(p.in)) < kSector ||
+      (!column_vector && (side_by_side < kScattered || (l.n <= kShortRowsElements && l.kept_dims > 1)));
+  const bool short_column = beside && scattered && l.n <= kWarp;
+  const bool short_row =
+      !beside && l.outputs > 1 && s.short_scalar && (l.n <= kWarp || !(vector_allowed && vector_of(Family::Rows)));
+  if (l.n == 0 || short_column || short_row) return pick(Family::ShortRows);
   return pick(beside ? Family::Columns : Family::Rows);
 }
 

@@ -51,8 +51,8 @@ struct Plan {
   // Rows: a CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
   int log_slots = 0;
   int rows_per_cta = 1;
-  // ShortRows: 2^log_lanes lanes share an output.
-  int log_lanes = 0;
+  // ShortRows: 2^log_lanes lanes share an output, with so many elements each.
+  int log_lanes = 0, lane_elements = 1;
   // Columns: 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has
   // 2^log_warps_across x 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
   int log_across = 0, log_warps_across = 0, log_warps_along = 0;

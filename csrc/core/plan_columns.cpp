@@ -16,9 +16,8 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
   plan.log_across = log2_above(across);
 
   // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
-  const bool one_step = plan.vector && !plan.segmented && l.n <= kLeaves;
-  plan.batch_leaves =
-      one_step ? (l.n <= kLoadsInFlight / 2 ? kLoadsInFlight / 2 : kLoadsInFlight) : kLoadsInFlight / kSteps;
+  const bool one_step = !plan.segmented && l.n <= kLeaves, few = plan.vector && l.n <= kLoadsInFlight / 2;
+  plan.batch_leaves = one_step ? kLoadsInFlight / (few ? 2 : 1) : kLoadsInFlight / kSteps;
   const int64_t warp_leaves = kWarp / across * plan.batch_leaves;
   const int64_t warps = ceil_div(std::max<int64_t>(leaf_count(l.n), 1), warp_leaves);  // if each took one batch
   const int64_t warps_along = std::min<int64_t>(kColumnsWarps, power_of_two_above(warps));

@@ -44,8 +44,8 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
 }
 
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s) {
-  const int64_t v = plan.vector ? s.v : 1;
-  plan.log_lanes = log2_above(ceil_div(p.layout.n, v));
+  plan.lane_elements = plan.vector ? static_cast<int>(s.v) : p.layout.n > kWarp ? kShortRowsElements : 1;
+  plan.log_lanes = log2_above(ceil_div(p.layout.n, plan.lane_elements));
   plan.segmented = plan.vector && p.layout.kept_dims > 1;
   plan.block = kShortRowsWarps * kWarp;
   plan.rows_per_cta = kShortRowsWarps * kShortRowsUnroll * (kWarp >> plan.log_lanes);

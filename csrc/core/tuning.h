@@ -11,6 +11,7 @@ constexpr int kRowsWarps = 8;
 constexpr int kLoadsInFlight = 8;
 
 constexpr int kRowsCtasAtOnce = 4;
+constexpr int kRowsElementwiseCtasAtOnce = 4;
 // A split row's CTAs take more chunks each from this many CTAs on: each one's partial costs the finish, or an atomic.
 constexpr int64_t kRowsCtas = 4096;
 // Where an atomic needs a ticket too, fewer: 2^26 bf16 took 39 us with 4096 CTAs and 37 us with 2048.
@@ -24,6 +25,10 @@ constexpr int kSplitBelowRowsPerSm = 4;
 
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
+constexpr int kShortRowsElements = 8;  // of a lane, where one would not do and they are read one at a time
+
+// Fewer outputs than this side by side, read an element at a time, are not columns.
+constexpr int64_t kScattered = 128;
 
 constexpr int kColumnsWarps = 8;
 // Registers for as many CTAs per SM; where a thread has four loads only, more threads must have theirs in flight:

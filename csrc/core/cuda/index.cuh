@@ -77,12 +77,24 @@ struct KeptIndex<Access::Segmented> {
   __device__ __forceinline__ int64_t out(int64_t index) const { return at<true>(index); }
 };
 
+// Divisors for the sizes of dims, where these number at least one and fewer than 2^30 places.
+struct Divisors {
+  bool exist;
+  FastDivisor size[kMaxKernelDims];
+
+  template <class Dim>
+  Divisors(const Dim* dim, int dims, int64_t count) : exist(count > 0 && count < int64_t{1} << 30) {
+    for (int d = 0; exist && d < dims; ++d) size[d] = FastDivisor(dim[d].size);
+  }
+};
+
 template <>
 struct KeptIndex<Access::Strided> {
   int dims;
   KeptDim dim[kMaxKernelDims];
+  Divisors divisors;
 
-  KeptIndex(const Layout& l, int skip) : dims(l.kept_dims - skip) {
+  KeptIndex(const Layout& l, int skip) : dims(l.kept_dims - skip), divisors(l.kept, l.kept_dims - skip, l.outputs) {
     for (int d = 0; d < dims; ++d) dim[d] = l.kept[d];
     if (dims <= 0) dim[0] = {1, 0, 0};
   }
@@ -90,6 +102,16 @@ struct KeptIndex<Access::Strided> {
   __device__ __forceinline__ int64_t at(int64_t index) const {
     if (dims <= 1) return index * (Out ? dim[0].out_stride : dim[0].in_stride);
     int64_t place = 0;
+    if (divisors.exist) {
+      uint32_t rest = static_cast<uint32_t>(index);
+#pragma unroll 1
+      for (int d = dims - 1; d > 0; --d) {
+        const uint32_t outer = divisors.size[d].quotient(rest), inner = rest - outer * divisors.size[d].divisor;
+        place += static_cast<int64_t>(inner) * (Out ? dim[d].out_stride : dim[d].in_stride);
+        rest = outer;
+      }
+      return place + static_cast<int64_t>(rest) * (Out ? dim[0].out_stride : dim[0].in_stride);
+    }
 #pragma unroll 1
     for (int d = dims - 1; d >= 0; --d) {
       const int64_t outer = quotient(index, dim[d].size);
@@ -111,14 +133,25 @@ template <>
 struct ReducedIndex<Access::Strided> {
   int dims;
   ReducedDim dim[kMaxKernelDims];
+  Divisors divisors;
 
-  explicit ReducedIndex(const Layout& l) : dims(l.reduced_dims) {
+  explicit ReducedIndex(const Layout& l) : dims(l.reduced_dims), divisors(l.reduced, l.reduced_dims, l.n) {
     for (int d = 0; d < dims; ++d) dim[d] = l.reduced[d];
     if (dims == 0) dim[0] = {1, 0};
   }
   __device__ __forceinline__ int64_t at(int64_t index) const {
     if (dims <= 1) return index * dim[0].stride;
     int64_t place = 0;
+    if (divisors.exist) {
+      uint32_t rest = static_cast<uint32_t>(index);
+#pragma unroll 1
+      for (int d = dims - 1; d > 0; --d) {
+        const uint32_t outer = divisors.size[d].quotient(rest);
+        place += static_cast<int64_t>(rest - outer * divisors.size[d].divisor) * dim[d].stride;
+        rest = outer;
+      }
+      return place + static_cast<int64_t>(rest) * dim[0].stride;
+    }
 #pragma unroll 1
     for (int d = dims - 1; d >= 0; --d) {
       const int64_t outer = quotient(index, dim[d].size);

@@ -160,16 +160,17 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
     using In = typename decltype(tag)::type;
     if constexpr (!std::is_same<In, Any>::value) {
       if (plan.segmented) {
-        return start(short_rows<O, In, Acc, Access::Segmented>,
+        return start(short_rows<O, In, Acc, Access::Segmented, vector_width<In>>,
                      short_rows_args<Acc, Access::Segmented>(plan, p.layout, source, sink), l);
       }
       if (plan.vector) {
-        return start(short_rows<O, In, Acc, Access::Contiguous>,
+        return start(short_rows<O, In, Acc, Access::Contiguous, vector_width<In>>,
                      short_rows_args<Acc, Access::Contiguous>(plan, p.layout, source, sink), l);
       }
     }
-    return start(short_rows<O, In, Acc, Access::Strided>,
-                 short_rows_args<Acc, Access::Strided>(plan, p.layout, source, sink), l);
+    auto* kernel = short_rows<O, In, Acc, Access::Strided, 1>;
+    if (plan.lane_elements > 1) kernel = short_rows<O, In, Acc, Access::Strided, tuning::kShortRowsElements>;
+    return start(kernel, short_rows_args<Acc, Access::Strided>(plan, p.layout, source, sink), l);
   });
 }
 
@@ -223,8 +224,9 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
         return start(columns<O, In, Acc, Access::Contiguous, 2, kSteps>, a, l);
       }
     }
-    return start(columns<O, In, Acc, Access::Strided, 2, kSteps>,
-                 columns_args<Acc, Access::Strided>(plan, layout, source, sink), l);
+    const auto a = columns_args<Acc, Access::Strided>(plan, layout, source, sink);
+    if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Strided, 8, 1>, a, l);
+    return start(columns<O, In, Acc, Access::Strided, 2, kSteps>, a, l);
   });
 }
 

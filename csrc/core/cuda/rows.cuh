@@ -166,11 +166,26 @@ struct Chunk<O, In, Acc, Access::Strided> {
   __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Strided>& a, int64_t place, int64_t first,
                                        int64_t left) {
     const int lane = threadIdx.x % kWarp;
+    const auto read = [&](int64_t at) { return torch_reduce::cuda::load<O, In, Acc>(a.source, at); };
+    if (a.reduced.dims <= 1) {  // one address, and steps from it
+      const int64_t stride = a.reduced.dim[0].stride, from = place + (first + lane) * stride;
+      if (left >= kChunk) {
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) part[i] = read(from + i * kWarp * stride);
+        return;
+      }
+      const int count = left < 0 ? 0 : static_cast<int>(left);
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        part[i] = O::template identity<Acc>();
+        if (i * kWarp + lane < count) part[i] = read(from + i * kWarp * stride);
+      }
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int element = i * kWarp + lane;
-      part[i] = element < left ? torch_reduce::cuda::load<O, In, Acc>(a.source, place + a.reduced.at(first + element))
-                               : O::template identity<Acc>();
+      part[i] = element < left ? read(place + a.reduced.at(first + element)) : O::template identity<Acc>();
     }
   }
 
@@ -213,13 +228,13 @@ __device__ __forceinline__ int tree_over_slots(Acc* slots, int count, int log_gr
 }
 
 // Registers for as many CTAs per SM: types of eight bytes have 16 loads in a chunk, and element-wise reading has 32.
-template <class In, Access A>
-constexpr int rows_ctas_at_once = A == Access::Strided ? 1
+template <class In, class Acc, Access A>
+constexpr int rows_ctas_at_once = A == Access::Strided ? (sizeof(Acc) == 8 ? 2 : tuning::kRowsElementwiseCtasAtOnce)
                                   : sizeof(In) == 8    ? 2
                                                        : tuning::kRowsCtasAtOnce;
 
 template <class O, class In, class Acc, Access A>
-__global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<In, A>)
+__global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<In, Acc, A>)
     rows(const __grid_constant__ RowsArgs<Acc, A> a) {
   using Part = Chunk<O, In, Acc, A>;
   constexpr int kSets = Part::kSets;

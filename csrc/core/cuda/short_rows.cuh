@@ -1,5 +1,5 @@
 // Short rows: a group of 2^log_lanes lanes reduces a whole output of at most 256 elements, so every element is a
-// leaf. A lane holds one 16-byte vector of the row, or one element from anywhere.
+// leaf. A lane holds one 16-byte vector of the row, or some elements from anywhere.
 #pragma once
 
 #include "rows.cuh"
@@ -16,7 +16,7 @@ struct ShortRowsArgs {
   ReducedIndex<A> reduced;
 };
 
-template <class O, class In, class Acc, Access A>
+template <class O, class In, class Acc, Access A, int Elements>
 struct RowPart {  // a lane's vector
   uint4 v;
   __device__ __forceinline__ void load(const ShortRowsArgs<Acc, A>& a, int64_t place, int in_group) {
@@ -31,30 +31,42 @@ struct RowPart {  // a lane's vector
     return tree<O>(leaf);
   }
 };
-template <class O, class In, class Acc>
-struct RowPart<O, In, Acc, Access::Strided> {  // a lane's element
-  Acc v;
+template <class O, class In, class Acc, int Elements>
+struct RowPart<O, In, Acc, Access::Strided, Elements> {  // a lane's elements
+  Acc v[Elements];
   __device__ __forceinline__ void load(const ShortRowsArgs<Acc, Access::Strided>& a, int64_t place, int in_group) {
-    v = torch_reduce::cuda::load<O, In, Acc>(a.source, place + a.reduced.at(in_group));
+#pragma unroll
+    for (int e = 0; e < Elements; ++e) {
+      const int k = in_group * Elements + e;
+      v[e] = k < a.n ? torch_reduce::cuda::load<O, In, Acc>(a.source, place + a.reduced.at(k))
+                     : O::template identity<Acc>();
+    }
   }
-  __device__ __forceinline__ void none() { v = O::template identity<Acc>(); }
-  __device__ __forceinline__ Acc reduce() const { return v; }
+  __device__ __forceinline__ void none() {
+#pragma unroll
+    for (Acc& e : v) e = O::template identity<Acc>();
+  }
+  __device__ __forceinline__ Acc reduce() const {
+    Acc leaf[Elements];
+#pragma unroll
+    for (int e = 0; e < Elements; ++e) leaf[e] = v[e];
+    return tree<O>(leaf);
+  }
 };
 
-template <class O, class In, class Acc, Access A>
+// `Elements` of a lane: those of a vector, or 1 or more.
+template <class O, class In, class Acc, Access A, int Elements>
 __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
     short_rows(const __grid_constant__ ShortRowsArgs<Acc, A> a) {
   constexpr int kUnroll = tuning::kShortRowsUnroll;
-  int width = 1;
-  if constexpr (A != Access::Strided) width = vector_width<In>;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int rows_per_warp = kWarp >> a.log_lanes;
   const int in_group = lane & ((1 << a.log_lanes) - 1);
-  const bool holds = in_group * width < a.n;
+  const bool holds = in_group * Elements < a.n;
   const int64_t first =
       (static_cast<int64_t>(blockIdx.x) * tuning::kShortRowsWarps + warp) * (kUnroll * rows_per_warp) +
       (lane >> a.log_lanes);
-  RowPart<O, In, Acc, A> part[kUnroll];
+  RowPart<O, In, Acc, A, Elements> part[kUnroll];
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + u * rows_per_warp;

@@ -25,7 +25,7 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   plan.unit_tiles = tiles;
   if (l.outputs >= kRowsPerSm * gpu.sms || tiles == 1) {
     warps = kWarpRowsWarps;
-    const int64_t at_once = gpu.sms * kWarpRowsCtasPerSm * warps;
+    const int64_t at_once = std::max<int64_t>(gpu.sms, 1) * kWarpRowsCtasPerSm * warps;
     plan.warp_rows = std::clamp<int64_t>(l.outputs / (at_once * kWarpRowsRounds), 1, kMostWarpRows);
     plan.grid = ceil_div(l.outputs, warps * plan.warp_rows);
   } else {
@@ -112,6 +112,10 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   plan.family = found.family;
   plan.vector = found.vector;
   plan.segmented = found.segmented;
+  if (plan.family == Family::ShortRows && !plan.vector && l.n > kWarp) {  // here a lane has one element
+    if (c.family >= 0) throw std::invalid_argument("reduce: the constraint on the plan is not legal for this tensor");
+    plan.family = Family::Rows;
+  }
   switch (plan.family) {
     case Family::Rows:
       plan_rows(plan, p, gpu);
