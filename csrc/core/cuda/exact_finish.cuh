@@ -176,22 +176,24 @@ struct ExactFinishArgs {
   ExactSink sink;
   KeptIndex<Access::Strided> kept;
 };
-constexpr int kExactFinishThreads = 256;
+constexpr int kExactFinishThreads = 512;
 
-// One warp has all partials in its registers. The others are there for words, which are many.
+// One warp has all partials' sums in its registers. The others are there for words, which are many.
 template <class In>
 __global__ void __launch_bounds__(kExactFinishThreads) exact_finish(const __grid_constant__ ExactFinishArgs a) {
   using F = exact::FormatOf<In>;
   constexpr int kOfLane = exact::kMostUnits / kWarp;
   static_assert(exact::kMostUnits % kWarp == 0);
   __shared__ int64_t words[F::kWords];
-  __shared__ bool has_words;
-  const Digits digits{words, 1};
+  __shared__ bool any_words, has_words[exact::kMostUnits];
   const int64_t first = static_cast<int64_t>(blockIdx.x) * a.partials.units;
   const int64_t place = a.kept.out(blockIdx.x);
   for (int d = threadIdx.x; d < F::kWords; d += kExactFinishThreads) words[d] = 0;
+  __syncthreads();
   wait_for_previous_kernel();
 
+  WideSum sum;
+  bool fits = true;
   if (threadIdx.x < kWarp) {
     WideSum sums[kOfLane];
     bool in_words = a.sink.words;
@@ -201,39 +203,43 @@ __global__ void __launch_bounds__(kExactFinishThreads) exact_finish(const __grid
       if (unit >= a.partials.units) continue;
       const ExactPartial p = a.partials.sums[first + unit];
       sums[i] = p.sum();
+      has_words[unit] = p.has_words != 0;
       in_words |= p.has_words != 0;
     }
-    bool fits;
-    const WideSum sum = sum_across_warp(sums, fits);
+    sum = sum_across_warp(sums, fits);
     in_words = __ballot_sync(kAllLanes, in_words) != 0 || !fits;
+    if (!fits) {
+#pragma unroll 1
+      for (uint32_t unit = threadIdx.x; unit < a.partials.units; unit += kWarp) {
+        spill_sum<F>(Digits{words, 1}, a.partials.sums[first + unit].sum());
+      }
+      sum = {};
+    }
     if (threadIdx.x == 0) {
       if (!in_words) finish_value<In>(a.sink, place, sum.value, sum.exponent);
-      has_words = in_words;
+      any_words = in_words;
     }
   }
   __syncthreads();
-  if (!has_words) return;
+  if (!any_words) return;
 
-  for (uint32_t unit = threadIdx.x; unit < a.partials.units; unit += kExactFinishThreads) {
-    spill_sum<F>(digits, a.partials.sums[first + unit].sum());
-  }
   constexpr int kSideBySide = kExactFinishThreads / F::kWords, kAtOnce = 8;
   if (threadIdx.x < kSideBySide * F::kWords) {
     const int d = threadIdx.x % F::kWords;
-    int64_t sum = 0;
+    int64_t of_units = 0;
     for (uint32_t side = threadIdx.x / F::kWords; side < a.partials.units; side += kAtOnce * kSideBySide) {
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         const uint32_t unit = side + i * kSideBySide;
-        if (unit < a.partials.units && a.partials.sums[first + unit].has_words != 0) {
-          sum += a.partials.words[(first + unit) * F::kWords + d];
-        }
+        if (unit < a.partials.units && has_words[unit]) of_units += a.partials.words[(first + unit) * F::kWords + d];
       }
     }
-    digits.add_to_word(d, sum);
+    Digits{words, 1}.add_to_word(d, of_units);
   }
   __syncthreads();
-  if (threadIdx.x < kWarp) finish_by_warp<F>(a.sink, place, words);
+  if (threadIdx.x >= kWarp) return;
+  if (sum.exponent != WideSum::kNothing) add_by_warp<F>(words, sum.value, sum.exponent);
+  finish_by_warp<F>(a.sink, place, words);
 }
 
 }  // namespace torch_reduce::cuda
