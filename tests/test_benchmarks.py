@@ -73,6 +73,43 @@ def test_exact_sums_go_from_small_to_a_gibibyte():
     assert all(contenders.modes(case) == ("deterministic", "exact") for case in cases)
 
 
+def test_random_shapes_are_the_same_every_time():
+    cases = shapes.random_shapes(quick=False)
+    assert cases == shapes.random_shapes(quick=False) and len(cases) == 200
+    assert set(shapes.random_shapes(quick=True)) < set(cases)
+    assert {case.dtype for case in cases} == {torch.float32, torch.bfloat16}
+    assert all(len(case.shape) <= 5 and case.elements < 1 << 31 for case in cases)
+
+
+def test_random_shapes_are_views_of_distinct_elements():
+    for case in shapes.random_shapes(quick=False):
+        if case.memory_elements > 1 << 20:
+            continue
+        view = case.view(torch.arange(case.memory_elements))
+        assert tuple(view.shape) == case.shape
+        assert view.unique().numel() == case.elements
+        in_memory = sorted(range(view.ndim), key=view.stride, reverse=True)
+        reduced = [d for d in in_memory if d in case.dims and case.shape[d] > 1]
+        assert case.keeps_order == (reduced == sorted(reduced)), case.label
+
+
+def test_random_shapes_are_judged_by_their_order():
+    rows = [
+        {"suite": "random", "device": "cuda", "op": "sum", "dtype": "float32", "label": label, "keeps_order": keeps}
+        | {"contenders": {"limit": {"us": {"median": 10.0}}, "deterministic": measured(times)}}
+        for label, keeps, times in (("a", True, 1.1), ("b", True, 1.3), ("c", False, 3.0))
+    ]
+    found = {t["what"]: t for t in targets.evaluate(rows)}
+    assert found["random, deterministic, geometric mean of 2"]["met"]
+    assert found["random, deterministic, worst"]["worst"] == "float32 b"
+    assert not found["random, deterministic, memory order not logical order"]["met"]
+
+
+def measured(times: float) -> dict:
+    same = dict.fromkeys(("median", "low", "high"), times)
+    return {"us": {key: 10 * value for key, value in same.items()}, "times_limit": same}
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_peers_of_exact_sums(dtype):
     case = shapes.Case("exact", (1 << 10,), None, dtype)

@@ -5,6 +5,7 @@
 Each PYTHON is an interpreter whose environment has a torch and what the tests import. Those with the same torch share
 one build, which the first of them makes: one library for every Python. The first compiler's is tested by all of them,
 those of the others by the first. Everything happens in copies of the tree, in build/matrix/.
+torch.compile's tests need the compiler's OpenMP headers (of clang: libomp).
 """
 
 import argparse
