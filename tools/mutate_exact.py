@@ -1,6 +1,6 @@
 """Changes one constant of the exact method at a time and shows that a test fails for each.
 
-    python tools/mutate_exact.py [cpu] [kernels] [--only WORD]
+    python tools/mutate_exact.py [cpu] [kernels] [--only WORDS ...]
 
 Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
 tests/test_exact.py; `kernels` mutates the format, the rounding and the CUDA kernels, and runs these on the CPU by
@@ -165,7 +165,7 @@ def build() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help="cpu, kernels; both if not given")
-    parser.add_argument("--only", default="", metavar="WORD", help="mutants whose description holds it")
+    parser.add_argument("--only", nargs="+", default=[""], metavar="WORDS", help="mutants whose description holds any")
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(MUTANTS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are cpu and kernels")
@@ -177,7 +177,7 @@ def main() -> int:
         if failed := test(tests):
             sys.exit(f"without a mutation {failed} fails already")
         for name, old, new, what in MUTANTS[part]:
-            if arguments.only not in what:
+            if not any(words in what for words in arguments.only):
                 continue
             copy_tree()
             text = (COPY / name).read_text()
