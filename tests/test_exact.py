@@ -131,6 +131,10 @@ def test_ties_are_decided_from_every_distance(dtype, device):
     # A mean of eight: the division drops three more bits, which may hold the one that decides.
     eight = torch.cat([x, torch.zeros(len(x), 5, dtype=dtype)], 1)
     assert_same_bits(run(eight, 1, op="mean", device=device).cpu(), expected / 8)
+    # Longer rows and columns come to one integer of 128 bits where that holds them.
+    long = torch.cat([x, torch.zeros(len(x), 997, dtype=dtype)], 1)
+    assert_same_bits(run(long, 1, device=device).cpu(), expected)
+    assert_same_bits(run(-long.t().contiguous(), 0, device=device).cpu(), -expected)
 
 
 @every_dtype
