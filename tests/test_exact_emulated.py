@@ -153,6 +153,14 @@ def test_rows_are_shared(emulator, dtype):
 
 
 @every_dtype
+@pytest.mark.parametrize("kind", ["normal", "wide", "special"])
+def test_a_warp_has_several_rows(emulator, kind, dtype):
+    x = aligned(data_of(kind, 700 * 96, dtype).view(700, 96))
+    actual, _ = run(emulator, x, 1, sms=1, family="rows")
+    assert_same_bits(actual, exact_model(x, 1))
+
+
+@every_dtype
 @pytest.mark.parametrize("shape, dim", [((50_000,), None), ((30, 700), 1), ((3000, 20), 0), ((50, 16), 1)], ids=str)
 def test_words(emulator, shape, dim, dtype):
     x = data_of("bits", math.prod(shape), dtype).view(shape)
