@@ -38,12 +38,17 @@ pytestmark = [
 
 
 @pytest.fixture(scope="session")
-def emulator(tmp_path_factory):
+def library(tmp_path_factory):
     library = tmp_path_factory.mktemp("emulator") / "exact.so"
     flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas", f"-I{HERE}/emulator"]
     done = subprocess.run([compiler, *flags, *map(str, SOURCES), "-o", str(library)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
-    return ctypes.CDLL(str(library)).emulate
+    return ctypes.CDLL(str(library))
+
+
+@pytest.fixture(scope="session")
+def emulator(library):
+    return library.emulate
 
 
 def run(emulator, x, dim=None, *, op="sum", dtype=None, words=False, sms=4, family="", vector=-1):
@@ -302,3 +307,50 @@ def test_any_layout(emulator, data):
     expected = exact_model(x, dim)
     actual, _ = run(emulator, aligned(x) if x.numel() else x, dim)
     assert_same_bits(actual, expected, f"{x.shape} {x.stride()} {dim}")
+
+
+def check_result(library, value, exponent, divisor):
+    """A sum, value * 2^exponent, divided by the divisor and rounded, for every type of elements and of results."""
+    expected = {dtype: round_fraction(Fraction(value) * Fraction(2) ** exponent / divisor, dtype) for dtype in FLOATING}
+    high, low = value >> 64, value & (2**64 - 1)
+    for of_elements in FLOATING:
+        for dtype in FLOATING:
+            out = torch.full((), 77, dtype=dtype)
+            library.emulate_result(
+                TYPES[of_elements],
+                TYPES[dtype],
+                ctypes.c_int64(divisor),
+                ctypes.c_int64(high),
+                ctypes.c_uint64(low),
+                exponent,
+                ctypes.c_void_p(out.data_ptr()),
+            )
+            what = f"{value} * 2^{exponent} / {divisor}, {of_elements} to {dtype}"
+            assert_same_bits(out, expected[dtype], what)
+
+
+@given(
+    bits=st.integers(0, 126),
+    value=st.integers(0, 2**126 - 1),
+    negative=st.booleans(),
+    exponent=st.integers(-149, 127),
+    divisor=st.integers(0, 62).flatmap(lambda bits: st.integers(2**bits, 2 ** (bits + 1) - 1)),
+)
+@settings(max_examples=300, deadline=None)
+def test_any_quotient_is_rounded_once(library, bits, value, negative, exponent, divisor):
+    value >>= bits
+    check_result(library, -value if negative else value, exponent, divisor)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 20, 26, 27, 28, 29, 31, 32, 33, 40, 62])
+def test_quotients_that_are_ties_or_nearly(library, bits):
+    """The sum is a tie times an odd divisor, or one unit beside it, many bits below."""
+    rng = np.random.default_rng(bits)
+    for precision in (8, 11, 24, 53):
+        for divisor in (2**bits - 1, 2**bits + 1, int(rng.integers(2 ** (bits - 1), 2**bits)) | 1):
+            tie = int(rng.integers(2 ** (precision - 1), 2**precision)) * 2 + 1
+            room = 126 - (tie * divisor).bit_length()
+            for below in {0, 1, room // 2, room} if room >= 0 else ():
+                for beside in (-1, 0, 1):
+                    check_result(library, (tie * divisor << below) + beside, -below - 30, divisor)
+                    check_result(library, -(tie * divisor << below) - beside, -below - 30, divisor)

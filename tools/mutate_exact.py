@@ -52,6 +52,7 @@ MUTANTS = {
         (ROUND, "uint64_t borrow = 1;", "uint64_t borrow = 0;", "two's complement"),
         (ROUND, "d < highest - 4", "d < highest - 6", "the lowest digits' part in a tie"),
         (ROUND, "inexact |= q * d", "inexact &= q * d", "the remainder of a quotient"),
+        (ROUND, "d >> 32 == 0", "d >> 33 == 0", "the largest divisor for digits of 32 bits"),
         (ROUND, "(inexact || (kept & 1) != 0)", "inexact", "ties to even"),
         (ROUND, "return {24, -126,", "return {24, -125,", "the range of fp32 results"),
         (TUNING, "kSliceBits = 50", "kSliceBits = 53", "the width of a slice"),
@@ -73,6 +74,7 @@ MUTANTS = {
         (DIGITS, "uint64_t{limb(i)} << 32 | limb(i - 1)", "uint64_t{limb(i)} << 32", "a digit's lower part"),
         (DIGITS, "kCut = 128 - 53", "kCut = 128 - 54", "what a double holds"),
         (DIGITS, "| (top << 53 != 0)", "", "what is cut off a sum"),
+        (DIGITS, "kOddDivisorBits = 27", "kOddDivisorBits = 28", "the largest divisor of a sum rounded to odd"),
         (TUNING, "bits = 127 - 2 * kSliceBits - 1", "bits = 127 - kSliceBits", "how far apart windows may be"),
         (TILE, "kTopBits = 3, kTogether = 1 << kTopBits", "kTopBits = 3, kTogether = 16", "how many add in a double"),
         (FINISH, "((from + through) ^ through)", "from", "a carry through digits of ones"),
@@ -113,6 +115,7 @@ FIRST = (
     "largest_fractions",
     "ranges_around_the_windows",
     "rows_are_shared",
+    "quotients_that_are_ties_or_nearly",
 )
 # Arguments for pytest, one run after the other until one fails: the tests that see most come first.
 TESTS = {

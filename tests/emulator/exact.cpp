@@ -51,3 +51,20 @@ extern "C" int emulate(int in_type, int out_type, int mean, int words, int ndim,
     return -1;
   }
 }
+
+// What a kernel writes for the sum (high * 2^64 + low) * 2^exponent.
+extern "C" void emulate_result(int in_type, int out_type, int64_t divisor, int64_t high, uint64_t low, int exponent,
+                               void* out) {
+  const cuda::ExactSink sink{out, static_cast<DType>(out_type), false, divisor};
+  const auto sum = (static_cast<cuda::int128>(high) << 64) + low;
+  switch (static_cast<DType>(in_type)) {
+    case DType::Float16:
+      return cuda::finish_value<Half>(sink, 0, sum, exponent);
+    case DType::BFloat16:
+      return cuda::finish_value<BFloat16>(sink, 0, sum, exponent);
+    case DType::Float32:
+      return cuda::finish_value<float>(sink, 0, sum, exponent);
+    default:
+      return cuda::finish_value<double>(sink, 0, sum, exponent);
+  }
+}

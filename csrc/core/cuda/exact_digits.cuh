@@ -99,7 +99,7 @@ __device__ __noinline__ void finish_words(const ExactSink& s, int64_t place, Wor
   exact::store_bits(s.out, place, s.type, bits);
 }
 
-// Writes v * 2^exponent: means, and results of another type than the elements'.
+// Writes v * 2^exponent, divided, whatever the type and the divisor.
 static __device__ __noinline__ void finish_value_as(void* out, int64_t place, DType type, int64_t divisor, int128 v,
                                                     int exponent) {
   const exact::Target target = exact::target_of(type);
@@ -128,21 +128,29 @@ __device__ __forceinline__ void finish_double(const ExactSink& s, int64_t place,
   put<In>(s.out, place, d + 0.0);
 }
 
-// Writes v * 2^exponent, whatever the exponent if v is 0. To 53 bits rounded to odd, towards zero with the last bit set
-// if anything was cut, it rounds to a type of 51 bits or less as itself.
+// Whether a sum rounded to odd, to 53 bits, will do: what divides such a double rounds to odd too. It is on the same side
+// of a tie as the sum itself if the tie times the divisor has 52 bits; a tie of fp32 has 25.
+constexpr int kOddDivisorBits = 27;
+__device__ __forceinline__ bool odd_will_do(const ExactSink& s) {
+  return s.type != DType::Float64 && s.divisor > 0 && s.divisor >> kOddDivisorBits == 0;
+}
+
+// Writes v * 2^exponent, whatever the exponent if v is 0. Rounding to odd is towards zero, with the last bit set if
+// anything was cut.
 template <class In>
 __device__ __forceinline__ void finish_value(const ExactSink& s, int64_t place, int128 v, int exponent) {
-  if (std::is_same<In, double>::value || !is_plain<In>(s)) {
+  // fp64's sums may lie below the normal doubles.
+  if (std::is_same<In, double>::value || !(is_plain<In>(s) || odd_will_do(s))) {
     return finish_value_as(s.out, place, s.type, s.divisor, v, exponent);
   }
   const auto magnitude = static_cast<exact::uint128>(v < 0 ? -v : v);
-  if (magnitude == 0) return put<In>(s.out, place, 0.0);
+  if (magnitude == 0) return finish_double<In>(s, place, 0.0);
   constexpr int kCut = 128 - 53;
   const int shift = exact::leading_zeros(magnitude);
   const exact::uint128 top = magnitude << shift;
   const uint64_t kept = static_cast<uint64_t>(top >> kCut) | (top << 53 != 0);
   const double d = static_cast<double>(static_cast<int64_t>(kept)) * power_of_two(exponent + kCut - shift);
-  put<In>(s.out, place, v < 0 ? -d : d);
+  finish_double<In>(s, place, v < 0 ? -d : d);
 }
 
 }  // namespace torch_reduce::cuda

@@ -1,6 +1,7 @@
 // Exact sums of short columns: a lane has V neighbouring columns alone. Multiples of 2^w below 2^(w+53) / n add in a
 // double without error; where all elements of a lane are such, for the w of the largest, their sums as doubles are the
-// exact ones. Other columns are summed again, in a superaccumulator in local memory.
+// exact ones. Other columns (nearly all of fp64) are summed again, in two slices or, if these do not hold them either, in
+// a superaccumulator in local memory.
 #pragma once
 
 #include "exact_tile.cuh"
@@ -60,6 +61,26 @@ struct ExactShortColumnsArgs {
   bool wide_store;           // a lane's results lie side by side, aligned, in the output, whose type is In
 };
 
+// A lane's columns again, in two slices of a window that holds them.
+template <class In, int Loads, Access A>
+__device__ __noinline__ void finish_in_slices(const ExactShortColumnsArgs<A>& a, const In* top, int64_t place,
+                                              const Window& window) {
+  using ColumnTile = Tile<In, A, Loads>;
+  Slices sums[ColumnTile::V];
+  int adds = 0;
+#pragma unroll 1
+  for (int64_t row = 0; row < a.source.n; row += Loads, adds += Loads) {
+    const ColumnTile t = a.source.template load<In, Loads>(top, row, 1, a.source.n);
+    for_each(t, [&](In x, int v) { sums[v].add_to_both(window, widen<double>(x)); });
+  }
+#pragma unroll
+  for (int v = 0; v < ColumnTile::V; ++v) {
+    sums[v].remove_from_both(window, adds);
+    finish_value_as(a.sink.out, place + v * a.source.column_out_stride, a.sink.type, a.sink.divisor,
+                    join(sums[v].first, sums[v].second), window.unit - kSliceBits);
+  }
+}
+
 template <class In, Access A, int Loads>
 __global__ void __launch_bounds__(kExactThreads, 3)
     exact_short_columns(const __grid_constant__ ExactShortColumnsArgs<A> a) {
@@ -87,6 +108,9 @@ __global__ void __launch_bounds__(kExactThreads, 3)
       !is_beyond<In>(range.most, a.bits) && range.is_multiple(max(above<In>(range.most) - a.bits, F::kLowest));
   const int64_t place = a.source.place_out(batch, column);
   if (!fits || a.sink.words || a.sink.divisor == 0) {
+    const Window window = window_for<F>(above<In>(range.most));
+    const bool held = !is_beyond<In>(range.most, kSliceBits) && range.is_multiple(window.unit - kSliceBits);
+    if (held && !a.sink.words && a.sink.divisor != 0) return finish_in_slices<In, Loads>(a, top, place, window);
 #pragma unroll 1
     for (int v = 0; v < V; ++v) {
       finish_by_lane<In>(a.sink, a.source.n, place + v * a.source.column_out_stride,

@@ -1,7 +1,8 @@
 // Exact sums of short rows: a group of 2^log_lanes lanes has a whole output of at most 256 elements, a vector (or an
 // element) a lane. Multiples of 2^w below 2^(w+44) add in a double without error, 2^8 of them; where all of a row's
 // elements are such, for the w of the warp's or the row's own largest, their sum as doubles is the exact one. Rows for
-// which that does not hold are summed again, a lane each, in a superaccumulator in local memory.
+// which that does not hold (nearly all of fp64) are summed again in two slices, and if these do not hold them either, a
+// lane each, in a superaccumulator in local memory.
 #pragma once
 
 #include "exact_tile.cuh"
@@ -17,6 +18,29 @@ struct ExactShortRowsArgs {
   ExactKept<A> kept;
   ReducedIndex<Access::Strided> reduced;
 };
+
+// A row in two slices, of a group of so many lanes, by all lanes of the warp. Returns whether they hold it; if so, its
+// first lane writes it, if `writes`.
+template <class In, class Tile>
+__device__ __noinline__ bool finish_in_slices(const ExactSink& s, const Tile& part, int lanes, bool writes,
+                                              int64_t place) {
+  Range<In> row = part.range();
+  for (int mask = 1; mask < lanes; mask *= 2) {
+    row.merge({exchange(row.most, mask), exchange(row.least_less_1, mask)});
+  }
+  const Window window = window_for<exact::FormatOf<In>>(above<In>(row.most));
+  Slices sums;
+  for_each(part, [&](In x, int) { sums.add_to_both(window, widen<double>(x)); });
+  sums.remove_from_both(window, Tile::kElements);
+  for (int mask = 1; mask < lanes; mask *= 2) {
+    sums.first += exchange(sums.first, mask);
+    sums.second += exchange(sums.second, mask);
+  }
+  const int unit = window.unit - kSliceBits;
+  if (is_beyond<In>(row.most, kSliceBits) || !row.is_multiple(unit)) return false;
+  if (writes && threadIdx.x % lanes == 0) finish_value<In>(s, place, join(sums.first, sums.second), unit);
+  return true;
+}
 
 template <class In, Access A>
 __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __grid_constant__ ExactShortRowsArgs<A> a) {
@@ -66,6 +90,16 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
       inexact |= fits ? 0u : 1u << u;
     }
   }
+  const bool by_lane = a.sink.words || a.sink.divisor == 0;
+  uint32_t finished = 0;
+#pragma unroll
+  for (int u = 0; u < kUnroll; ++u) {
+    if (by_lane || __ballot_sync(kAllLanes, (inexact >> u & 1) != 0) == 0) continue;
+    const int64_t row = first + u * rows_per_warp;
+    const bool writes = (inexact >> u & 1) != 0 && row < a.outputs;
+    const bool held = finish_in_slices<In>(a.sink, part[u], lanes, writes, writes ? a.kept.out(row) : 0);
+    finished |= held && writes ? 1u << u : 0u;
+  }
 
   double sum[kUnroll];
 #pragma unroll
@@ -96,9 +130,9 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + (mine + u) * rows_per_warp;
-    if (u >= kept || row >= a.outputs) continue;
+    if (u >= kept || row >= a.outputs || (finished >> (mine + u) & 1) != 0) continue;
     const int64_t place_out = a.kept.out(row);
-    if ((inexact >> (mine + u) & 1) != 0 || a.sink.words || a.sink.divisor == 0) {
+    if ((inexact >> (mine + u) & 1) != 0 || by_lane) {
       const In* from = static_cast<const In*>(a.data) + a.kept.in(row);
       finish_by_lane<In>(a.sink, a.n, place_out, [&](int64_t i) { return from[a.reduced.at(i)]; });
       continue;

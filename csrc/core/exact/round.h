@@ -98,11 +98,22 @@ TR_HD Target target_of(DType out) {
 }
 TR_HD uint64_t nan_of(const Target& t) { return t.infinity | (uint64_t{1} << (t.precision - 2)); }
 
-// On a GPU by shifts and subtractions: the compiler's own division is thousands of instructions, fetched for one
-// result.
+// On a GPU by digits of 32 bits, or by shifts and subtractions: the compiler's own division is thousands of instructions,
+// fetched for one result.
 TR_HD uint128 quotient(uint128 n, uint64_t d) {
 #if defined(__CUDA_ARCH__) || defined(TORCH_REDUCE_EMULATED)
   uint64_t rest = 0;  // below d, which is below 2^63
+  if (d >> 32 == 0) {
+    uint128 q = 0;
+#pragma unroll 1
+    for (int i = 0; i < 4; ++i) {
+      const uint64_t digits = (rest << 32) | static_cast<uint32_t>(n >> 96);
+      n <<= 32;
+      q = (q << 32) | (digits / d);
+      rest = digits % d;
+    }
+    return q;
+  }
 #pragma unroll 1
   for (int i = 0; i < 128; ++i) {
     rest = (rest << 1) | static_cast<uint64_t>(n >> 127);
