@@ -116,11 +116,11 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
     return Reference(value, scale.clamp_(min=torch.finfo(torch.float64).tiny))
 
 
-def bounds(case: Case) -> dict[str, float]:
+def bounds(case: Case, parts: int = 1) -> dict[str, float]:
     """The most that the error of a result can be, by mode.
 
     Deterministic: the additions on an element's way through the canonical order, and the roundings after it. Atomic:
-    any order, so n - 1 additions. Exact: the one rounding.
+    the same within each of its `parts`, which meet in any order. Exact: the one rounding.
     """
     if case.op in ("amax", "amin") or not case.dtype.is_floating_point:
         return dict.fromkeys(("deterministic", "atomic", "exact"), 0.0)
@@ -133,7 +133,7 @@ def bounds(case: Case) -> dict[str, float]:
     steps = case.n - 1 if case.op == "prod" else depth  # every factor's error is relative to the whole product
     return {
         "deterministic": steps * compute + after,
-        "atomic": (case.n - 1) * compute + after,
+        "atomic": (steps + parts) * compute + after,
         "exact": torch.finfo(case.dtype).eps / 2 + own,  # one rounding; the tests compare with rational arithmetic
     }
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+import torch_reduce
+
 from . import check, contenders
 from .limit import Cub, Limit
 from .rows import row
@@ -51,7 +53,10 @@ class Bench:
                 failed[name] = f"{type(error).__name__}: {error}"
                 del calls[name]
         samples = interleaved(recordings, inputs, self._flush, self.rounds)
-        entry = row(case, "cuda", samples, bounds=check.bounds(case), failed=failed)
+        parts = 1
+        if "atomic" in recordings:
+            parts = torch_reduce.explain(inputs.tensors[0], case.dims, op=case.op, mode="atomic").split
+        entry = row(case, "cuda", samples, bounds=check.bounds(case, parts), failed=failed)
         if "limit" in recordings:
             del recordings["limit"], calls["limit"]  # its output means nothing
         self._check(case, entry, calls, recordings)

@@ -1,5 +1,8 @@
 """Derivatives: first and second order against finite differences, ties and zeros as torch has them, torch.func."""
 
+import itertools
+import math
+
 import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
@@ -56,6 +59,20 @@ def test_prod_with_zeros(zeros, dim, device):
     (grad,) = torch.autograd.grad(torch_reduce.prod(x).sum(), x)
     (expected,) = torch.autograd.grad(torch.prod(x), x)
     torch.testing.assert_close(grad, expected)
+
+
+TRIPLES = [v for v in itertools.product((2.0, 0.0, -math.inf, math.nan), repeat=3) if 0 in v]
+
+
+@pytest.mark.parametrize("values", TRIPLES, ids=str)
+def test_prod_of_zeros_and_what_is_not_finite(values, device):
+    """A zero times an Inf among the other elements is NaN, whether the gradient is differentiated again or not."""
+    x = torch.tensor(values, dtype=torch.float64, device=device, requires_grad=True)
+    for create_graph in (False, True):
+        (grad,) = torch.autograd.grad(torch_reduce.prod(x, 0), x, create_graph=create_graph)
+        (expected,) = torch.autograd.grad(torch.prod(x, 0), x, create_graph=create_graph)
+        assert torch.equal(grad.isnan(), expected.isnan()), (create_graph, grad, expected)
+        assert torch.equal(grad.nan_to_num(), expected.nan_to_num())
 
 
 def test_prod_hessian_at_two_zeros(device):
@@ -132,6 +149,20 @@ def test_torch_func(op, device):
     close(torch.func.hessian(run)(x), torch.func.hessian(theirs)(x))
     close(torch.func.vmap(torch.func.grad(run))(x), torch.func.vmap(torch.func.grad(theirs))(x))
     close(torch.func.grad(lambda x: torch.func.vmap(run)(x).sum())(x), torch.func.grad(lambda x: theirs(x, 1).sum())(x))
+
+
+@every_op
+def test_vmap_refuses_dims_as_without_it(op, device):
+    """With the same words, and the numbers that the caller gave."""
+    run = getattr(torch_reduce, op)
+    for x in (torch.ones(3, device=device), torch.ones(3, 4, 5, device=device)):
+        for dim in (7, -9, [0, 0], [0, -x[0].dim()], x[0].dim() or 1):
+            with pytest.raises((IndexError, RuntimeError)) as plain:
+                run(x[0], dim)
+            with pytest.raises(type(plain.value)) as batched:
+                torch.func.vmap(lambda y: run(y, dim))(x)  # noqa: B023
+            first = [str(error.value).split("\nException raised from")[0] for error in (plain, batched)]
+            assert first[0] == first[1]
 
 
 @every_op

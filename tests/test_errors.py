@@ -96,7 +96,9 @@ def test_float8(op, dtype, device):
 @every_op
 def test_quantised(op):
     x = torch.quantize_per_tensor(torch.ones(2, 3), 0.5, 0, torch.quint8)
-    refuses(NotImplementedError, ["reduce::" + op], getattr(torch_reduce, op), x, 0)
+    run = getattr(torch_reduce, op)
+    refuses(NotImplementedError, ["reduce::" + op, "a tensor", "QUInt8", "not quantised"], run, x, 0)
+    refuses(NotImplementedError, ["an out", "QUInt8"], run, torch.ones(2, 3), 0, out=x[0])
 
 
 @every_sum
@@ -184,9 +186,11 @@ def test_out_on_another_device(op, device):
 @every_op
 def test_out_overlaps_self(op, device):
     x = torch.arange(16.0, device=device).view(4, 4)
-    # Dense outs: where either side has gaps, torch's own check does not decide either.
-    for out in (x[0], x[3], x.view(-1)[6:10]):
+    for out in (x[0], x[3], x.view(-1)[6:10], x[:, 1], x.view(-1)[::5]):
         refuses(RuntimeError, ["out", "shares memory"], getattr(torch_reduce, op), x, 0, out=out)
+    empty = x[0][:0]  # would be resized over x
+    refuses(RuntimeError, ["out", "shares memory"], getattr(torch_reduce, op), x, 0, out=empty)
+    assert empty.shape == (0,)
     assert torch.equal(x.flatten(), torch.arange(16.0, device=device))
 
 
@@ -205,9 +209,13 @@ def test_out_needs_no_gradient(op, device):
 
 @every_op
 def test_device_without_a_kernel(op):
-    """A sparse tensor has no kernel: torch's own sentence names the operator and the backend."""
-    x = torch.eye(3).to_sparse()
-    refuses(NotImplementedError, ["reduce::" + op, "Sparse"], getattr(torch_reduce, op), x, 0)
+    """One sentence names what has no kernel, the tensor or the out, and what is accepted."""
+    x, run = torch.eye(3), getattr(torch_reduce, op)
+    refuses(NotImplementedError, ["reduce::" + op, "a tensor", "layout Sparse", "strided"], run, x.to_sparse(), 0)
+    with pytest.raises(NotImplementedError, match="an out of device cpu, layout Sparse"):
+        run(x, 0, out=torch.zeros(3).to_sparse())
+    with pytest.raises(NotImplementedError, match="layout Sparse cannot be explained"):
+        torch_reduce.explain(x.to_sparse(), op=op)
 
 
 def test_explain_refuses_as_the_operator_does(device):

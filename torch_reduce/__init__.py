@@ -6,7 +6,7 @@ here are thin typed names for them. Three modes, three promises:
 ``"deterministic"`` (default)
     The bits of a result depend only on the values reduced into it, in their order, and on the compute type.
 ``"atomic"``
-    The usual error bound and no more; the fastest on CUDA.
+    The usual error bound and no more; faster on CUDA for some shapes.
 ``"exact"``
     The correctly rounded sum.
 """

@@ -16,10 +16,10 @@ class Plan:
         op: the operator, ``"sum"``, ``"mean"``, ``"prod"``, ``"amax"`` or ``"amin"``.
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: the kind of device planned for, ``"cpu"`` or ``"cuda"``.
-        family: the kernel family, ``"rows"``, ``"short_rows"``, ``"columns"``, or ``"empty"`` without elements.
+        family: the kernel family, ``"rows"``, ``"short_rows"``, ``"columns"``, or ``"empty"`` without outputs.
         outputs: how many results there are.
         n: how many elements are reduced into each.
-        vector: whether the kernel loads 16 bytes at a time.
+        vector: whether the kernel loads 16 bytes at a time (on the CPU: whether neighbours lie side by side).
         grid: CTAs of the main launch (tasks on the CPU).
         block: threads of a CTA.
         split: how many CTAs (tasks) share one output.
@@ -28,7 +28,7 @@ class Plan:
         expected_bytes: device memory traffic of input, output and scratch, in bytes.
         finish: how parts of an output meet: ``"direct"`` (there is one part), ``"partials"`` (stored, combined by a
             second pass) or ``"atomic"``.
-        launches: kernels launched.
+        launches: kernels launched; 0 on the CPU.
     """
 
     op: str
@@ -50,13 +50,14 @@ class Plan:
     def __str__(self) -> str:
         finish = {"direct": "written directly", "partials": "partials, second pass", "atomic": "atomic adds"}
         launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
+        on_gpu = self.device == "cuda"
         rows = [
             ("reduction", f"{self.op}, {self.mode}, on {self.device}"),
             ("elements", f"{self.n:,} into each of {self.outputs:,}"),
-            ("family", f"{self.family} ({'16-byte' if self.vector else 'scalar'} loads)"),
-            ("grid", f"{self.grid:,} x {self.block} threads, {launches}"),
+            ("family", f"{self.family} ({'16-byte' if self.vector else 'scalar'} loads)" if on_gpu else self.family),
+            ("grid", f"{self.grid:,} x {self.block} threads, {launches}") if on_gpu else ("tasks", f"{self.grid:,}"),
             ("split", f"{self.split:,} per output, {finish.get(self.finish, self.finish)}"),
-            ("shared bytes", f"{self.shared_bytes:,} per CTA"),
+            *([("shared bytes", f"{self.shared_bytes:,} per CTA")] if on_gpu else []),
             ("scratch bytes", f"{self.scratch_bytes:,}"),
             ("expected bytes", f"{self.expected_bytes:,}"),
         ]
@@ -71,7 +72,7 @@ def explain(
     op: str = "sum",
     dtype: torch.dtype | None = None,
     mode: str = "deterministic",
-    device: str | None = None,
+    device: str | torch.device | None = None,
 ) -> Plan:
     """The plan that a reduction of ``x`` would follow. Runs no kernel and reads no element.
 
@@ -85,12 +86,15 @@ def explain(
             one of 132 SMs.
 
     Raises:
-        ValueError: the operator or the mode is unknown.
+        ValueError: the operator, the mode or the device is unknown, or a dtype is given for an operator without one.
         IndexError, RuntimeError, NotImplementedError: as the operator raises them.
 
     Example:
         >>> print(torch_reduce.explain(torch.empty(65536, 1000, device="meta"), 1, device="cuda"))
     """
+    if dtype is not None and op in ("amax", "amin"):
+        raise ValueError(f"reduce: {op} has no dtype=, its result has that of the tensor; got {dtype}")
+    device = device.type if isinstance(device, torch.device) else device
     text = torch.ops.reduce._explain(x, dim, op=op, dtype=dtype, mode=mode, device=device or "")
     described = {"op": op, "mode": mode, **json.loads(text)}
     return Plan(**{field.name: described[field.name] for field in fields(Plan)})

@@ -6,17 +6,24 @@ Here and not in the native library: vmap exists in Python alone, and torch's C++
 import torch
 
 
+def _refuse_wrong_dims(op, batch, dim, keepdim, options):
+    """Lets the operator refuse dims, with the numbers that the caller gave, which the batch would move."""
+    size = max(batch.dim() - 1, 1)  # a 0-d tensor has the dims 0 and -1
+    if dim and (any(not -size <= d < size for d in dim) or len({d % size for d in dim}) < len(dim)):
+        op(torch.empty(batch.shape[1:], dtype=batch.dtype, device="meta"), dim, keepdim, **options)
+
+
 def _batching_rule(op):
     def rule(info, in_dims, self, dim=None, keepdim=False, **options):
         (batch_dim, *_) = in_dims
         self = self.movedim(batch_dim, 0)
         rank = self.dim() - 1
+        _refuse_wrong_dims(op, self, dim, keepdim, options)
         if rank == 0:  # an empty list would mean every dim, the batch included
             self, dims, keepdim = self.unsqueeze(1), [1], False
         else:
             chosen = range(rank) if dim is None or len(dim) == 0 else dim
-            # An index out of range stays out of range, for the operator to refuse.
-            dims = [d + 1 if d >= 0 else d if d >= -rank else d - 1 for d in chosen]
+            dims = [d + 1 if d >= 0 else d for d in chosen]
         return op(self, dims, keepdim, **options), 0
 
     return rule

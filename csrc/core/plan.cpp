@@ -123,6 +123,7 @@ void plan_finish(Plan& plan, const Problem& p) {
   if (plan.units == 1) return;
   if (p.mode == Mode::Atomic && (p.op == Op::Sum || p.op == Op::Mean)) {
     plan.finish = Finish::Atomic;
+    plan.launches = 2;  // one before, which zeroes
     plan.atomic_in_out = p.op == Op::Sum && p.out == p.compute && dense(p.layout);
     if (!plan.atomic_in_out) {
       plan.scratch_bytes = plan.zeroed_bytes = outputs * acc + plan.tiles * static_cast<int64_t>(sizeof(uint32_t));
@@ -181,8 +182,9 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
     throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
   }
   plan_finish(plan, p);
-  plan.expected_bytes = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) +
-                        l.outputs * static_cast<int64_t>(size_of(p.out)) + 2 * plan.scratch_bytes;
+  const int64_t out_bytes = l.outputs * static_cast<int64_t>(size_of(p.out));
+  plan.expected_bytes = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) + out_bytes + 2 * plan.scratch_bytes +
+                        (plan.atomic_in_out ? out_bytes : 0);  // zeroed before
   return plan;
 }
 

@@ -35,11 +35,14 @@ struct Cuda {
     return at::Tensor(at::detail::empty_generic(sizes, c10::cuda::CUDACachingAllocator::get(),
                                                 c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
   }
-  static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
-    const Problem p = make_problem(r, checked, self, out.strides());
-    if (p.mode == Mode::Atomic && is_floating(p.compute)) {
+  static void permit(const Request& r, const Checked& checked, const at::Tensor& self) {
+    if (checked.mode != Mode::Atomic) return;
+    if (is_floating(compute_type(r.op, to_dtype(self.scalar_type()), to_dtype(checked.type)))) {
       at::globalContext().alertNotDeterministic("reduce with mode=\"atomic\" on CUDA");
     }
+  }
+  static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
+    const Problem p = make_problem(r, checked, self, out.strides());
     if (is_accumulated(p)) return run_exact(p, false, self, out);
     const c10::cuda::CUDAGuard guard(self.device());
     const Gpu gpu = describe_gpu(self.get_device());

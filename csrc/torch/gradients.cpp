@@ -4,6 +4,8 @@
 #include <ATen/OpMathType.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
+
 #include "call.h"
 
 namespace torch_reduce {
@@ -46,12 +48,15 @@ at::Tensor exclusive_products(const at::Tensor& x, bool after) {
 at::Tensor product_of_others(const Reduction& r, const at::Tensor& self, const at::Tensor& result) {
   if (self.dim() == 0) return at::ones_like(self);
   if (!at::GradMode::is_enabled()) {
-    // Not to be differentiated again: one division, with the products of zeros told apart by counting them.
-    const at::Tensor zero = self == 0;
+    // Not to be differentiated again: one division, with the products of zeros told apart by counting them. A zero
+    // times an Inf or a NaN among the others is NaN.
+    const at::Tensor zero = self == 0, infinite = at::isfinite(self).logical_not();
     const at::Tensor zeros = reduce(r, Op::Sum, zero, true);
+    const at::Tensor infinite_others = reduce(r, Op::Sum, infinite, true) - infinite.to(at::kLong);
     const at::Tensor nonzero = reduce(r, Op::Prod, self.masked_fill(zero, 1), true, result.scalar_type());
     const at::Tensor none = at::zeros({}, nonzero.options());
-    return at::where(zeros == 0, nonzero / self, at::where((zeros == 1).logical_and(zero), nonzero, none));
+    const at::Tensor nothing = at::where(infinite_others == 0, none, at::full_like(none, NAN));
+    return at::where(zeros == 0, nonzero / self, at::where((zeros == 1).logical_and(zero), nonzero, nothing));
   }
   // The reduced dims as one, in last place.
   std::vector<int64_t> order;

@@ -41,9 +41,6 @@ std::optional<DType> find_dtype(at::ScalarType type) {
   }
 }
 
-// The core's name of a type that check() has let through.
-DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
-
 Mode parse_mode(c10::string_view mode) {
   if (mode == "deterministic") return Mode::Deterministic;
   if (mode == "atomic") return Mode::Atomic;
@@ -117,6 +114,8 @@ bool share_memory(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
+DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
+
 DimMask reduced_dims(const Request& r, int64_t ndim) {
   TORCH_CHECK(ndim <= kMaxDims, "reduce::", name(r.op), ": a tensor has at most ", kMaxDims, " dims, got ", ndim);
   DimMask mask;
@@ -156,7 +155,12 @@ bool check_out(const Request& r, const Checked& checked, const at::Tensor& self,
   return false;
 }
 
-void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor& out) {
+void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor& out, bool resizes) {
+  if (resizes) {  // where it will lie is not known yet, but in which storage
+    TORCH_CHECK(!out.is_alias_of(self), "reduce::", name(r.op),
+                ": out is to be resized and shares memory with the input");
+    return;
+  }
   TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, "reduce::", name(r.op),
               ": several elements of out share one place in memory");
   TORCH_CHECK(!share_memory(out, self), "reduce::", name(r.op), ": out shares memory with the input");

@@ -1,16 +1,24 @@
-// Any other device or layout of tensor: one sentence in place of the dispatcher's page.
+// Any other kind of tensor: one sentence in place of the dispatcher's page.
 #include "register.h"
 
 namespace torch_reduce {
 namespace {
 
 struct Other {
-  static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "reduce::", name(r.op), ": no kernel for a tensor of device ", self.device(),
-                                " and layout ", self.layout(), "; accepted are strided tensors on CPU and CUDA");
+  static bool accepted(const at::Tensor& t) {
+    return (t.is_cpu() || t.is_cuda()) && t.layout() == at::kStrided && !t.is_quantized();
   }
-  static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
-    make(keys, r, self);
+  static void refuse(const Request& r, const char* which, const at::Tensor& t) {
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "reduce::", name(r.op), ": no kernel for ", which, " of device ", t.device(),
+                                ", layout ", t.layout(), " and dtype ", t.scalar_type(),
+                                "; accepted are strided tensors on CPU and CUDA, not quantised");
+  }
+  static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
+    refuse(r, "a tensor", self);
+    return self;
+  }
+  static at::Tensor& into(c10::DispatchKeySet, const Request& r, const at::Tensor& self, at::Tensor& out) {
+    accepted(self) ? refuse(r, "an out", out) : refuse(r, "a tensor", self);
     return out;
   }
 };

@@ -75,6 +75,8 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
                     "reduce: device is \"cpu\" or \"cuda\", got \"", device, "\"");
   TORCH_CHECK_VALUE(!device.empty() || self.is_cuda() || self.is_cpu(), "reduce: a ", self.device(),
                     " tensor needs device= to be explained for");
+  TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "reduce: a tensor of layout ", self.layout(),
+                              " cannot be explained; accepted are strided ones");
   const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
   const auto sizes = result_sizes(self.sizes(), checked.mask, r.keepdim);
   const Problem p = make_problem(r, checked, self, contiguous_strides(sizes));
@@ -103,7 +105,8 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
         .str();
   };
   auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes) {
-    return describe(family, true, tasks, 1, split, 0, scratch_bytes, expected_bytes, split > 1 ? "partials" : "direct",
+    const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
+    return describe(family, side_by_side, tasks, 1, split, 0, scratch_bytes, expected_bytes, split > 1 ? "partials" : "direct",
                     0);
   };
   if (!on_cuda && is_accumulated(p)) {
