@@ -21,7 +21,7 @@ build:
 	@$(RUN) tools/native_build.py
 
 test: build
-	@$(RUN) -m pytest tests $(TEST_ARGS)
+	@$(RUN) --tests -m pytest tests $(TEST_ARGS)
 
 wheel:
 	@$(RUN) tools/make_wheel.py $(WHEEL_ARGS)
@@ -43,7 +43,7 @@ lint:
 	@$(RUN) --lint tools/format.py --check
 
 sanitize:
-	@$(RUN) tools/sanitize.py $(TEST_ARGS)
+	@$(RUN) --tests tools/sanitize.py $(TEST_ARGS)
 
 clean:
 	rm -rf build dist .venv *.egg-info torch_reduce/lib torch_reduce/include

@@ -113,6 +113,7 @@ def blocks(cuda: dict, cpu: dict) -> dict[str, str]:
         "targets": targets(cuda["targets"]),
         "cpu": f"{host['cpu']}, {host['cores']} cores of a shared machine, PyTorch {host['torch']}:\n\n"
         + cpu_ratios(cpu["rows"]),
+        "cpu targets": targets(cpu["targets"]),
     }
 
 

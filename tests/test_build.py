@@ -228,3 +228,21 @@ def test_environment_is_found_once(tmp_path: Path):
     assert first.stderr.strip() == f"environment: torch {torch.__version__} of {sys.executable}"
     assert second.stderr == ""
     assert not (tmp_path / ".venv").exists()
+
+
+def test_what_tests_need_is_needed_by_tests_alone(tmp_path: Path):
+    """An environment without pytest and hypothesis builds and measures as it is, with no network."""
+    hide = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n in ('pytest', 'hypothesis') else f(n)"
+    (tmp_path / "sitecustomize.py").write_text(hide)
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "environment.py", tmp_path / "tools")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path).stdout
+
+    assert run("tools/environment.py", "-c", "import sys; print(sys.executable)").strip() == sys.executable
+    assert not (tmp_path / ".venv").exists()
+    ask = "import sys; sys.path.append('tools'); import environment as e; print(e.missing_in(sys.executable, {'tests'}))"
+    assert run("-c", ask).strip() == "['pytest', 'hypothesis']"

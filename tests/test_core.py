@@ -197,7 +197,8 @@ WRONG = {
     "bad_op": [{"op": 5}, {"op": 255}],
     "bad_dims": [{"dims": [2]}, {"dims": [-3]}, {"dims": [0, -2]}, {"ndim": -1}, {"ndim": 65}, {"num_dims": -1}],
     "bad_sizes": [{"sizes": [4, -1]}, {"sizes": [2**32, 2**31]}],
-    "bad_strides": [{"dims": [1], "out_strides": [0]}],
+    "bad_strides": [{"dims": [1], "out_strides": [0]}]
+    + [{"sizes": [2, 2, 4], "strides": [8, 4, 1], "dims": [2], "out_strides": s} for s in ([1, 1], [-1, 1], [2, -2])],
     "unsupported_dtype": [{"types": (13, FLOAT)}, {"types": (FLOAT, 200)}, {"op": "mean", "types": (INT, INT)}]
     + [{"op": "amax", "types": (FLOAT, DOUBLE)}],
     "unsupported_mode": [{"mode": 3}, {"op": "prod", "mode": "exact"}],
@@ -239,7 +240,8 @@ def test_names(core):
 
 def test_nothing_to_reduce(core):
     """No elements and no results need no memory."""
-    assert attempt(core, sizes=[0, 8], dims=[1], null=["in", "out"]) == ("success", True)
+    for sizes, dims in (([0, 8], [1]), ([3, 0, 4], [2])):
+        assert attempt(core, sizes=sizes, dims=dims, null=["in", "out"]) == ("success", True)
     status, out = call(core, torch.empty(3, 0), 1)
     assert status == "success"
     assert_same_bits(out, torch.zeros(3))

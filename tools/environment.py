@@ -1,4 +1,4 @@
-"""Runs Python with all that a task needs: `python3 tools/environment.py [--lint] ARGUMENTS...`.
+"""Runs Python with all that a task needs: `python3 tools/environment.py [--tests] [--lint] ARGUMENTS...`.
 
 The torch of the Python that runs this is used where it is a supported one, and whatever else that Python has. What is
 missing is installed into .venv, which sees that Python's packages; without a torch, .venv gets a pinned one and stands
@@ -24,7 +24,8 @@ ANSWER = os.path.join(ROOT, "build", "environment.json")
 
 OLDEST_PYTHON, OLDEST_TORCH, OLDEST_CMAKE = (3, 10), (2, 11), (3, 20)
 PINNED_TORCH = "torch==2.11.0"
-NEEDED = ["numpy", "pytest", "hypothesis", "matplotlib", "tqdm", "tabulate"]
+NEEDED = ["numpy", "matplotlib", "tqdm", "tabulate"]
+TESTS = ["pytest", "hypothesis"]
 # Installed along where something is installed anyway. torch.testing._internal imports expecttest, and its samples of
 # inputs are one more source of test cases; make does where ninja is not.
 WELCOME = ["expecttest", "ninja"]
@@ -71,13 +72,13 @@ def torch_of(python):
     return answer_of([python, "-c", "import torch; print(torch.__version__)"]).strip() or None
 
 
-def missing_in(python, lint):
-    """The requirements that a Python lacks, torch apart."""
+def missing_in(python, kinds):
+    """The requirements that a Python lacks, torch apart, for kinds of tasks, "tests" and "lint", beside the others."""
     code = "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
-    missing = answer_of([python, "-c", code] + NEEDED).split()
+    missing = answer_of([python, "-c", code] + NEEDED + (TESTS if "tests" in kinds else [])).split()
     if not has_tool(python, "cmake", lambda version: numbers(version) >= OLDEST_CMAKE):
         missing.append("cmake>=" + dotted(OLDEST_CMAKE))
-    if lint:
+    if "lint" in kinds:
         for name, version in LINT.items():
             if not has_tool(python, name, lambda text, version=version: version in text.split()):
                 missing.append(name + "==" + version)
@@ -110,7 +111,7 @@ def make_venv(sees_active):
             file.writelines(f"import site; site.addsitedir({folder!r})\n" for folder in folders)
 
 
-def prepare(active, lint, venv_is_current):
+def prepare(active, kinds, venv_is_current):
     """Finds or makes the Python to use and returns its path."""
     venv_python = os.path.join(VENV, "bin", "python")
     in_venv = os.path.realpath(sys.prefix) == os.path.realpath(VENV)
@@ -118,19 +119,19 @@ def prepare(active, lint, venv_is_current):
     usable = numbers(torch) >= OLDEST_TORCH
     if torch and not usable:
         say(f"the active torch {torch} is older than {dotted(OLDEST_TORCH)} and left aside")
-    if usable and not missing_in(active, lint):
+    if usable and not missing_in(active, kinds):
         say(f"torch {torch} of {active}")
         return active
 
     if not in_venv and not venv_is_current:
         say(f"making .venv over {active}, for its torch {torch}" if usable else f"making .venv with {PINNED_TORCH}")
         make_venv(sees_active=usable)
-    wanted = missing_in(venv_python, lint)
+    wanted = missing_in(venv_python, kinds)
     if numbers(torch_of(venv_python)) < OLDEST_TORCH:
         wanted.insert(0, PINNED_TORCH)
     if wanted:
         pip_install(venv_python, wanted + WELCOME)
-    torch, still = torch_of(venv_python), missing_in(venv_python, lint)
+    torch, still = torch_of(venv_python), missing_in(venv_python, kinds)
     if numbers(torch) < OLDEST_TORCH or still:
         sys.exit(f"environment: .venv still lacks {', '.join(still) or PINNED_TORCH}.")
     say(f"torch {torch} of .venv")
@@ -145,7 +146,7 @@ def identity(active):
     return [active, sys.version, origin, os.path.getmtime(version) if version and os.path.exists(version) else None]
 
 
-def python_for(lint):
+def python_for(kinds):
     active = sys.executable
     with open(__file__, "rb") as file:
         key = identity(active) + [zlib.crc32(file.read())]
@@ -155,24 +156,27 @@ def python_for(lint):
     except (OSError, ValueError):
         kept = {}
     same = kept.get("key") == key and os.access(kept["python"], os.X_OK)
-    if same and (kept["lint"] or not lint):
+    if same and kinds <= set(kept["kinds"]):
         return kept["python"]
-    lint = lint or (same and kept["lint"])
+    if same:
+        kinds = kinds | set(kept["kinds"])
     in_venv = same and scripts_of(kept["python"]) == os.path.join(VENV, "bin")
-    python = prepare(active, lint, venv_is_current=in_venv)
+    python = prepare(active, kinds, venv_is_current=in_venv)
     os.makedirs(os.path.dirname(ANSWER), exist_ok=True)
     with open(ANSWER, "w") as file:
-        json.dump({"key": key, "python": python, "lint": lint}, file)
+        json.dump({"key": key, "python": python, "kinds": sorted(kinds)}, file)
     return python
 
 
 def main():
     arguments = sys.argv[1:]
-    lint = arguments[:1] == ["--lint"]
+    kinds = set()
+    while arguments[:1] in (["--tests"], ["--lint"]):
+        kinds.add(arguments.pop(0)[2:])
     if sys.version_info < OLDEST_PYTHON:
         found, oldest = dotted(sys.version_info[:2]), dotted(OLDEST_PYTHON)
         sys.exit(f"environment: {sys.executable} is Python {found}; {oldest} or newer is needed (make PYTHON=...).")
-    python = python_for(lint)
+    python = python_for(kinds)
     # Its tools (cmake, ninja, ruff) are reachable by name; the active Python's folder goes last, so that it shadows
     # nothing that the user has put before it.
     path = os.environ.get("PATH", "").split(os.pathsep)
@@ -180,7 +184,7 @@ def main():
     path = [own] + path if python != sys.executable else path + [own] if own not in path else path
     environment = dict(os.environ, PATH=os.pathsep.join(path))
     sys.stderr.flush()
-    os.execve(python, [python] + arguments[lint:], environment)
+    os.execve(python, [python] + arguments, environment)
 
 
 if __name__ == "__main__":

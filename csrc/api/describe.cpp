@@ -1,5 +1,7 @@
 #include "describe.h"
 
+#include <numeric>
+
 namespace torch_reduce::core {
 namespace {
 
@@ -59,6 +61,31 @@ void fill_strides(const Reduction& r, const int64_t* given, const bool* left_out
   }
 }
 
+// Whether results that differ in one kept dim or in two meet in one place. (More dims would take solving an equation in
+// as many unknowns.)
+bool share_a_place(const Reduction& r, const bool* reduced, const int64_t* strides) {
+  struct Kept {
+    uint64_t size, stride;
+  };
+  Kept kept[kMaxDims];
+  int count = 0;
+  for (int d = 0; d < r.ndim; ++d) {
+    if (reduced[d] || r.sizes[d] == 1) continue;
+    if (r.sizes[d] == 0) return false;  // no results
+    const auto stride = static_cast<uint64_t>(strides[d]);
+    kept[count++] = {static_cast<uint64_t>(r.sizes[d]), strides[d] < 0 ? -stride : stride};
+  }
+  for (int a = 0; a < count; ++a) {
+    if (kept[a].stride == 0) return true;
+    for (int b = 0; b < a; ++b) {
+      // So many steps along one are so many along the other.
+      const uint64_t common = std::gcd(kept[a].stride, kept[b].stride);
+      if (kept[b].stride / common < kept[a].size && kept[a].stride / common < kept[b].size) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Status describe(const Reduction& r, Problem& p) noexcept {
@@ -70,9 +97,7 @@ Status describe(const Reduction& r, Problem& p) noexcept {
   int64_t strides[kMaxDims], out_strides[kMaxDims];
   fill_strides(r, r.strides, nullptr, strides);
   fill_strides(r, r.out_strides, reduced, out_strides);
-  for (int d = 0; d < r.ndim; ++d) {
-    if (!reduced[d] && r.sizes[d] > 1 && out_strides[d] == 0) return Status::bad_strides;
-  }
+  if (share_a_place(r, reduced, out_strides)) return Status::bad_strides;
   p.op = static_cast<torch_reduce::Op>(r.op);
   p.mode = r.op >= Op::amax ? torch_reduce::Mode::Deterministic : static_cast<torch_reduce::Mode>(r.mode);
   p.in = static_cast<torch_reduce::DType>(r.in);

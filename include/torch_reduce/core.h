@@ -49,7 +49,7 @@ enum class Status : int {
   bad_op,               // not one of Op
   bad_dims,             // ndim is not 0 to 64, or a reduced dim is out of range or named twice
   bad_sizes,            // a negative size, or more elements than int64 counts
-  bad_strides,          // of the output: several results in one place
+  bad_strides,          // of the output: several results in one place, as one dim or two show it
   unsupported_dtype,    // not one of DType; a mean that is no floating type; an extremum of another type than the input
   unsupported_mode,     // not one of Mode; exact for prod
   no_elements,          // an extremum over nothing
@@ -65,7 +65,8 @@ enum class Status : int {
 // The enumerator's name, such as "workspace_too_small"; "unknown" for none of them.
 TORCH_REDUCE_PUBLIC const char* name(Status status) noexcept;
 
-// What to compute. Sizes and strides count elements; the pointers are read during a call only.
+// What to compute. Sizes and strides count elements; the pointers are read during a call only. The memory of the elements
+// and that of the results must not overlap, which is not checked.
 struct Reduction {
   Op op = Op::sum;
   Mode mode = Mode::deterministic;
@@ -80,15 +81,15 @@ struct Reduction {
 };
 
 // Threads for the host: parallel_for runs task(context, begin, end) over pieces of [0, count), of at least `grain`
-// indices where there are as many, on up to `count` threads, and returns when all are done. Without one the calling
-// thread works alone. The bits do not depend on it.
+// indices where there are as many, on up to `count` threads, and returns when all are done; it must not throw. Without one
+// the calling thread works alone. The bits do not depend on it.
 struct Threads {
   int count = 1;
   void (*parallel_for)(int64_t count, int64_t grain, void* context,
                        void (*task)(void* context, int64_t begin, int64_t end)) = nullptr;
 };
 
-// Reduces host memory.
+// Reduces host memory; of pointers to a device's memory, which the host cannot read, nothing is checked.
 TORCH_REDUCE_PUBLIC Status reduce_on_host(const Reduction& reduction, const void* in, void* out,
                                           const Threads& threads = {}) noexcept;
 

@@ -1,26 +1,31 @@
 // Tensors of superaccumulators: rounding and carrying, a warp each.
 #include "exact_finish.cuh"
 #include "exact_launch.h"
+#include "start.cuh"
 
 namespace torch_reduce::cuda {
 namespace {
 
 constexpr int kThreads = 128;
 
+struct FinishAllArgs {
+  const int64_t* accumulators;
+  int64_t count;
+  ExactSink sink;
+};
 template <class F>
-__global__ void __launch_bounds__(kThreads) finish_all(const int64_t* accumulators, int64_t count, ExactSink sink) {
+__global__ void __launch_bounds__(kThreads) finish_all(const __grid_constant__ FinishAllArgs a) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * (kThreads / kWarp) + warp_of_cta();
-  if (i < count) finish_by_warp<F>(sink, sink.words ? i * F::kWords : i, accumulators + i * F::kWords);
+  if (i < a.count) finish_by_warp<F>(a.sink, a.sink.words ? i * F::kWords : i, a.accumulators + i * F::kWords);
 }
 
 cudaError_t start_finish(const int64_t* accumulators, int64_t count, int words, const ExactSink& sink,
                          cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   constexpr int kAtOnce = kThreads / kWarp;
-  const auto grid = static_cast<unsigned>((count + kAtOnce - 1) / kAtOnce);
   const auto kernel = words == exact::Double::kWords ? finish_all<exact::Double> : finish_all<exact::Single>;
-  kernel<<<grid, kThreads, 0, stream>>>(accumulators, count, sink);
-  return cudaGetLastError();
+  return start(kernel, FinishAllArgs{accumulators, count, sink},
+               Launch{(count + kAtOnce - 1) / kAtOnce, kThreads, 0, stream, false});
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #if defined(TORCH_REDUCE_EMULATED)  // tests/emulator
 #include "emulator.h"
 #else
-#include "launch.cuh"
+#include "start.cuh"
 #endif
 
 namespace torch_reduce::cuda {
