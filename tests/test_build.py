@@ -244,5 +244,7 @@ def test_what_tests_need_is_needed_by_tests_alone(tmp_path: Path):
 
     assert run("tools/environment.py", "-c", "import sys; print(sys.executable)").strip() == sys.executable
     assert not (tmp_path / ".venv").exists()
-    ask = "import sys; sys.path.append('tools'); import environment as e; print(e.missing_in(sys.executable, {'tests'}))"
+    ask = (
+        "import sys; sys.path.append('tools'); import environment as e; print(e.missing_in(sys.executable, {'tests'}))"
+    )
     assert run("-c", ask).strip() == "['pytest', 'hypothesis']"

@@ -31,6 +31,7 @@ ROW_TILE = "csrc/core/cuda/exact_row_tile.cuh"
 WARP_ROWS = "csrc/core/cuda/exact_warp_rows.cuh"
 COLUMNS = "csrc/core/cuda/exact_columns.cuh"
 SHORT_COLUMNS = "csrc/core/cuda/exact_short_columns.cuh"
+SHORT_ROWS = "csrc/core/cuda/exact_short_rows.cuh"
 # The file, what to replace, by what, and what that is.
 MUTANTS = {
     "cpu": [
@@ -87,6 +88,10 @@ MUTANTS = {
             "the lowest digits' part in a warp's tie",
         ),
         (SHORT_COLUMNS, "!is_beyond<In>(range.most, a.bits) &&", "", "the largest number in a short column"),
+        (SHORT_COLUMNS, "&& range.is_multiple(window.unit - kSliceBits)", "", "what a short column's slices hold"),
+        (SHORT_COLUMNS, "adds += Loads", "adds += 1", "the bits of M in a short column"),
+        (SHORT_ROWS, "!row.is_multiple(unit)", "false", "what a short row's slices hold"),
+        (SHORT_ROWS, "sums.second += exchange(sums.second, mask);", "", "the second slice of a short row"),
         (ROW_TILE, "upper = lower;", "upper = lower / 2;", "the border between windows of a tile"),
         (SLICES, "kFloatSliceBits = 22", "kFloatSliceBits = 24", "the width of a float slice"),
         (

@@ -62,8 +62,8 @@ c10::SmallVector<Int, 5> result_sizes(c10::ArrayRef<Int> sizes, const DimMask& m
 bool check_out(const Request& request, const Checked& checked, const at::Tensor& self, at::SymIntArrayRef sizes,
                const at::Tensor& out);
 
-// RuntimeError if `out` shares memory with `self`, as far as that can be told cheaply, or with itself; where it is to be
-// resized, if the two share a storage.
+// RuntimeError if `out` shares memory with `self`, as far as that can be told cheaply, or with itself; where it is to
+// be resized, if the two share a storage.
 void check_no_overlap(const Request& request, const at::Tensor& self, const at::Tensor& out, bool resizes);
 
 // The core's description of reducing `self` into a tensor with these strides. Modes "atomic" and "exact", and

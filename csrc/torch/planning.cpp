@@ -106,8 +106,8 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   };
   auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes) {
     const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
-    return describe(family, side_by_side, tasks, 1, split, 0, scratch_bytes, expected_bytes, split > 1 ? "partials" : "direct",
-                    0);
+    return describe(family, side_by_side, tasks, 1, split, 0, scratch_bytes, expected_bytes,
+                    split > 1 ? "partials" : "direct", 0);
   };
   if (!on_cuda && is_accumulated(p)) {
     const cpu::ExactPlan plan = cpu::make_exact_plan(p, at::get_num_threads());

@@ -65,8 +65,8 @@ enum class Status : int {
 // The enumerator's name, such as "workspace_too_small"; "unknown" for none of them.
 TORCH_REDUCE_PUBLIC const char* name(Status status) noexcept;
 
-// What to compute. Sizes and strides count elements; the pointers are read during a call only. The memory of the elements
-// and that of the results must not overlap, which is not checked.
+// What to compute. Sizes and strides count elements; the pointers are read during a call only. The memory of the
+// elements and that of the results must not overlap, which is not checked.
 struct Reduction {
   Op op = Op::sum;
   Mode mode = Mode::deterministic;
@@ -81,8 +81,8 @@ struct Reduction {
 };
 
 // Threads for the host: parallel_for runs task(context, begin, end) over pieces of [0, count), of at least `grain`
-// indices where there are as many, on up to `count` threads, and returns when all are done; it must not throw. Without one
-// the calling thread works alone. The bits do not depend on it.
+// indices where there are as many, on up to `count` threads, and returns when all are done; it must not throw. Without
+// one the calling thread works alone. The bits do not depend on it.
 struct Threads {
   int count = 1;
   void (*parallel_for)(int64_t count, int64_t grain, void* context,

@@ -128,8 +128,8 @@ __device__ __forceinline__ void finish_double(const ExactSink& s, int64_t place,
   put<In>(s.out, place, d + 0.0);
 }
 
-// Whether a sum rounded to odd, to 53 bits, will do: what divides such a double rounds to odd too. It is on the same side
-// of a tie as the sum itself if the tie times the divisor has 52 bits; a tie of fp32 has 25.
+// Whether a sum rounded to odd, to 53 bits, will do: what divides such a double rounds to odd too. It is on the same
+// side of a tie as the sum itself if the tie times the divisor has 52 bits; a tie of fp32 has 25.
 constexpr int kOddDivisorBits = 27;
 __device__ __forceinline__ bool odd_will_do(const ExactSink& s) {
   return s.type != DType::Float64 && s.divisor > 0 && s.divisor >> kOddDivisorBits == 0;

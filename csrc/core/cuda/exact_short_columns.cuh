@@ -1,7 +1,7 @@
 // Exact sums of short columns: a lane has V neighbouring columns alone. Multiples of 2^w below 2^(w+53) / n add in a
 // double without error; where all elements of a lane are such, for the w of the largest, their sums as doubles are the
-// exact ones. Other columns (nearly all of fp64) are summed again, in two slices or, if these do not hold them either, in
-// a superaccumulator in local memory.
+// exact ones. Other columns (nearly all of fp64) are summed again, in two slices or, if these do not hold them either,
+// in a superaccumulator in local memory.
 #pragma once
 
 #include "exact_tile.cuh"

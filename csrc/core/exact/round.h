@@ -98,8 +98,8 @@ TR_HD Target target_of(DType out) {
 }
 TR_HD uint64_t nan_of(const Target& t) { return t.infinity | (uint64_t{1} << (t.precision - 2)); }
 
-// On a GPU by digits of 32 bits, or by shifts and subtractions: the compiler's own division is thousands of instructions,
-// fetched for one result.
+// On a GPU by digits of 32 bits, or by shifts and subtractions: the compiler's own division is thousands of
+// instructions, fetched for one result.
 TR_HD uint128 quotient(uint128 n, uint64_t d) {
 #if defined(__CUDA_ARCH__) || defined(TORCH_REDUCE_EMULATED)
   uint64_t rest = 0;  // below d, which is below 2^63
