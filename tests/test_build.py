@@ -232,7 +232,8 @@ def test_environment_is_found_once(tmp_path: Path):
 
 def test_what_tests_need_is_needed_by_tests_alone(tmp_path: Path):
     """An environment without pytest and hypothesis builds and measures as it is, with no network."""
-    hide = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n in ('pytest', 'hypothesis') else f(n)"
+    hide = "import importlib.util as u; find = u.find_spec; hidden = 'pytest', 'hypothesis'\n"
+    hide += "u.find_spec = lambda name: None if name in hidden else find(name)\n"
     (tmp_path / "sitecustomize.py").write_text(hide)
     (tmp_path / "tools").mkdir()
     shutil.copy(ROOT / "tools" / "environment.py", tmp_path / "tools")
