@@ -102,14 +102,17 @@ endfunction()
 # library needs of torch is found through the program's run path, so the program has to need it itself; libtorch.so is
 # what AOTInductor's models need.
 #
-# Link options, and not items of the link line, as CMake may take those apart.
+# Link options, and not items of the link line, as CMake may take those apart. The paths stand outside of -Wl, which would
+# take them apart at a comma.
 function(torch_reduce_keep target library cuda)
   set(_kept libtorch.so libtorch_cpu.so libc10.so)
   if(cuda)
     list(APPEND _kept libtorch_cuda.so libc10_cuda.so)
   endif()
   list(TRANSFORM _kept PREPEND "${TORCH_REDUCE_TORCH_PREFIX}/lib/")
-  list(JOIN _kept "," _kept)
-  set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_OPTIONS
-                                                "LINKER:--push-state,--no-as-needed,${library},${_kept},--pop-state")
+  list(JOIN _kept "\" \"" _kept)
+  set_property(
+    TARGET ${target} APPEND
+    PROPERTY INTERFACE_LINK_OPTIONS
+             "SHELL:-Wl,--push-state,--no-as-needed \"${library}\" \"${_kept}\" -Wl,--pop-state")
 endfunction()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from consumer import CMAKE, PACKAGE, ROOT, build, configure, must, needed, project, run
+from consumer import CMAKE, PACKAGE, ROOT, TORCH, build, configure, must, needed, project, run
 
 FIND = "find_package(TorchReduce REQUIRED)\n"
 APP = """
@@ -123,6 +123,15 @@ def test_a_program_that_loads_a_model_finds_the_operators(tmp_path: Path):
     must(build(source, tmp_path / "build", *DROPPING) / "app", tmp_path / "model.pt")
 
 
+def test_folders_whose_names_hold_a_space_and_a_comma(by_name: Path, tmp_path: Path):
+    """The package's and torch's. Without run paths, as CMake's own option for those splits at a comma."""
+    package = copy_of_package(tmp_path / "a, b" / "package")
+    (tmp_path / "a, b" / "torch").symlink_to(TORCH)
+    places = [f"-DTORCH_REDUCE_TORCH_DIR={tmp_path}/a, b/torch", "-DCMAKE_SKIP_RPATH=ON"]
+    app = build(by_name, tmp_path / "build", *places, *DROPPING, package=package) / "app"
+    must(app, LD_LIBRARY_PATH=f"{PACKAGE}/lib:{TORCH}/lib")
+
+
 def test_bad_input_is_thrown(tmp_path: Path):
     """And options have names in C++20."""
     source = project(tmp_path / "source", "set(CMAKE_CXX_STANDARD 20)\n" + FIND + APP, app=ERRORS)
@@ -144,11 +153,13 @@ def test_installed_by_cmake(by_name: Path, tmp_path: Path):
 
 
 def test_as_a_subdirectory(tmp_path: Path):
-    """Without CUDA and without optimisation, as this builds the whole library."""
+    """In a folder whose name is no plain word; without CUDA and without optimisation, as this builds the library."""
     if not (ROOT / "CMakeLists.txt").is_file():
         pytest.skip("needs the sources")
+    sources = tmp_path / "a, b"
+    sources.symlink_to(ROOT)
     lists = (
-        f'add_subdirectory("{ROOT}" torch_reduce)\n'
+        f'add_subdirectory("{sources}" torch_reduce)\n'
         + APP
         + """
 add_executable(core core.cpp)
