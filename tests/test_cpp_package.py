@@ -67,6 +67,8 @@ int main() {
   throws<c10::NotImplementedError>("dtype", [&] { torch_reduce::sum(at::ones({2}, at::kComplexFloat)); });
   const torch_reduce::Options exact{.dtype = at::kFloat, .mode = Mode::exact};
   throws<c10::NotImplementedError>("exact product", [&] { torch_reduce::prod(x, 1, false, exact); });
+  const torch_reduce::Options unknown{.mode = static_cast<Mode>(7)};
+  throws<c10::ValueError>("unknown mode", [&] { torch_reduce::sum(x, std::nullopt, false, unknown); });
   throws<c10::Error>("mean of integers", [&] { torch_reduce::mean(whole); });
   throws<c10::Error>("no tensor", [&] { torch_reduce::sum(at::Tensor()); });
   throws<c10::IndexError>("maximum of nothing", [&] { torch_reduce::amax(at::ones({2, 0}), 1); });
