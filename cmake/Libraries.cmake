@@ -18,7 +18,8 @@ function(torch_reduce_library target name exports)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${_objects}>)
   endforeach()
   set(_exports "${PROJECT_SOURCE_DIR}/${exports}")
-  target_link_options(${target} PRIVATE -Wl,--no-undefined "LINKER:--version-script=${_exports}")
+  # Not LINKER: or -Wl: those take a path apart where it holds a comma.
+  target_link_options(${target} PRIVATE -Wl,--no-undefined "SHELL:-Xlinker \"--version-script=${_exports}\"")
   # torch is in the process before this library, or linked by the program that links it, so its place is no business of
   # the file: it stays loadable wherever the same torch is.
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${_exports}" SKIP_BUILD_RPATH ON INSTALL_RPATH "")

@@ -58,3 +58,10 @@ def project(folder: Path, lists: str, **sources: str) -> Path:
 def needed(binary: Path) -> list[str]:
     """The libraries that a program or library asks for by itself."""
     return re.findall(r"\(NEEDED\).*\[(.*)\]", must("readelf", "-d", binary))
+
+
+def places(data: bytes) -> set[str]:
+    """The absolute paths in a file that this machine may have: whose first folder it has. Not those of the kernel."""
+    paths = re.findall(rb"(?:(?<![\w./})>-])|(?<=-[IL]))(/[\w.+@-]+)((?:/[\w.+@-]+)+)", data)
+    firsts = {first for first, _ in paths if Path(first.decode()).is_dir()} - {b"/dev", b"/proc", b"/sys"}
+    return {(first + rest).decode() for first, rest in paths if first in firsts}

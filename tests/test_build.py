@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from consumer import places
 
 import torch_reduce
 
@@ -50,7 +51,13 @@ def test_needs_torch_and_the_system_alone(library: Path):
 @both
 def test_knows_no_place(library: Path):
     assert dynamic(library, "RPATH") | dynamic(library, "RUNPATH") == set()
-    assert str(ROOT).encode() not in library.read_bytes()
+    assert places(library.read_bytes()) == set()
+
+
+def test_a_place_is_seen():
+    """In what tests look for places of the machine."""
+    for place in (ROOT / "file", Path(torch.__file__), Path(sys.prefix, "file")):
+        assert places(f'"{place}":12, -I{place} lib/{place} /proc/cpuinfo'.encode()) == {str(place)}
 
 
 EXPORTS = {

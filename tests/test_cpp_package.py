@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from consumer import CMAKE, PACKAGE, ROOT, build, configure, must, needed, project, run
+from consumer import CMAKE, PACKAGE, ROOT, TORCH, build, configure, must, needed, project, run
 
 FIND = "find_package(TorchReduce REQUIRED)\n"
 APP = """
@@ -67,6 +67,8 @@ int main() {
   throws<c10::NotImplementedError>("dtype", [&] { torch_reduce::sum(at::ones({2}, at::kComplexFloat)); });
   const torch_reduce::Options exact{.dtype = at::kFloat, .mode = Mode::exact};
   throws<c10::NotImplementedError>("exact product", [&] { torch_reduce::prod(x, 1, false, exact); });
+  const torch_reduce::Options unknown{.mode = static_cast<Mode>(7)};
+  throws<c10::ValueError>("unknown mode", [&] { torch_reduce::sum(x, std::nullopt, false, unknown); });
   throws<c10::Error>("mean of integers", [&] { torch_reduce::mean(whole); });
   throws<c10::Error>("no tensor", [&] { torch_reduce::sum(at::Tensor()); });
   throws<c10::IndexError>("maximum of nothing", [&] { torch_reduce::amax(at::ones({2, 0}), 1); });
@@ -123,6 +125,15 @@ def test_a_program_that_loads_a_model_finds_the_operators(tmp_path: Path):
     must(build(source, tmp_path / "build", *DROPPING) / "app", tmp_path / "model.pt")
 
 
+def test_folders_whose_names_hold_a_space_and_a_comma(by_name: Path, tmp_path: Path):
+    """The package's and torch's. Without run paths, as CMake's own option for those splits at a comma."""
+    package = copy_of_package(tmp_path / "a, b" / "package")
+    (tmp_path / "a, b" / "torch").symlink_to(TORCH)
+    places = [f"-DTORCH_REDUCE_TORCH_DIR={tmp_path}/a, b/torch", "-DCMAKE_SKIP_RPATH=ON"]
+    app = build(by_name, tmp_path / "build", *places, *DROPPING, package=package) / "app"
+    must(app, LD_LIBRARY_PATH=f"{PACKAGE}/lib:{TORCH}/lib")
+
+
 def test_bad_input_is_thrown(tmp_path: Path):
     """And options have names in C++20."""
     source = project(tmp_path / "source", "set(CMAKE_CXX_STANDARD 20)\n" + FIND + APP, app=ERRORS)
@@ -144,11 +155,13 @@ def test_installed_by_cmake(by_name: Path, tmp_path: Path):
 
 
 def test_as_a_subdirectory(tmp_path: Path):
-    """Without CUDA and without optimisation, as this builds the whole library."""
+    """In a folder whose name is no plain word; without CUDA and without optimisation, as this builds the library."""
     if not (ROOT / "CMakeLists.txt").is_file():
         pytest.skip("needs the sources")
+    sources = tmp_path / "a, b"
+    sources.symlink_to(ROOT)
     lists = (
-        f'add_subdirectory("{ROOT}" torch_reduce)\n'
+        f'add_subdirectory("{sources}" torch_reduce)\n'
         + APP
         + """
 add_executable(core core.cpp)
@@ -191,11 +204,87 @@ def test_unknown_component_is_named(tmp_path: Path):
     assert 'has no component "cudnn"' in " ".join(done.stderr.split())
 
 
-def test_another_torch_is_refused(by_name: Path, tmp_path: Path):
-    package = copy_of_package(tmp_path / "package")
+# ---- a torch that does not fit -----------------------------------------------------------------------------------
+
+
+def package_for(folder: Path, torch_version: str, cuda: str) -> Path:
+    """The package as a build for that torch and with that CUDA would write it; "" is none."""
+    package = copy_of_package(folder)
     config = package / "lib" / "cmake" / "TorchReduce" / "TorchReduceConfig.cmake"
-    config.write_text(config.read_text().replace(f'"{torch.__version__}"', '"2.10.0"'))
-    done = configure(by_name, tmp_path / "build", package=package)
+    text = config.read_text()
+    for name, value in ("built", torch_version), ("cuda", cuda):
+        text, replaced = re.subn(rf'set\(_{name} ".*"\)', f'set(_{name} "{value}")', text)
+        assert replaced == 1
+    config.write_text(text)
+    return package
+
+
+def torch_of(folder: Path, version: str, cuda: str | None) -> Path:
+    """As much of a torch as is looked at before it is linked; without a version, a LibTorch archive that says none."""
+    marker = folder / "share" / "cmake" / "Torch" / "TorchConfig.cmake"
+    marker.parent.mkdir(parents=True)
+    marker.touch()
+    if version:
+        (folder / "version.py").write_text(f"__version__ = '{version}'\ncuda: Optional[str] = {cuda!r}\n")
+    return folder
+
+
+MISFITS = {
+    "release": ("2.10.0", "", "2.11.0+cpu", None, "was built for torch 2.10.0, but this is torch 2.11.0+cpu"),
+    "no CUDA": (
+        "2.11.0+cu130",
+        "13.0",
+        "2.11.0+cpu",
+        None,
+        "was built with CUDA 13.0 for torch 2.11.0+cu130, but this is torch 2.11.0+cpu without CUDA",
+    ),
+    "other CUDA": (
+        "2.11.0+cu130",
+        "13.0",
+        "2.11.0+cu128",
+        "12.8",
+        "was built with CUDA 13.0 for torch 2.11.0+cu130, but this torch 2.11.0+cu128 uses CUDA 12.8",
+    ),
+    "no version": ("2.11.0", "", "", None, "does not say which version of torch it is."),
+    "no torch": ("2.11.0", "", None, None, "no torch found: name the folder"),
+}
+
+
+@pytest.mark.parametrize("case", MISFITS.values(), ids=MISFITS)
+def test_a_torch_that_does_not_fit(case: tuple, tmp_path: Path):
+    """Is not found, with one sentence, by which REQUIRED fails; what needs no torch is found all the same."""
+    *built, version, cuda, words = case
+    package = package_for(tmp_path / "package", *built)
+    found = tmp_path / "nowhere" if version is None else torch_of(tmp_path / "torch", version, cuda)
+    lists = """
+find_package(TorchReduce ${REQUIRED})
+if(TorchReduce_FOUND OR TARGET TorchReduce::torch_reduce OR TARGET TorchReduce::torch)
+  message(FATAL_ERROR "found")
+endif()
+message(STATUS "says: ${TorchReduce_NOT_FOUND_MESSAGE}")
+find_package(TorchReduce REQUIRED COMPONENTS core OPTIONAL_COMPONENTS torch_reduce)
+if(NOT TARGET TorchReduce::core OR TorchReduce_torch_reduce_FOUND)
+  message(FATAL_ERROR "core alone was to be found")
+endif()
+"""
+    source = project(tmp_path / "source", lists)
+    place = f"-DTORCH_REDUCE_TORCH_DIR={found}"
+    done = configure(source, tmp_path / "build", place, package=package)
+    assert done.returncode == 0, done.stderr
+    (line,) = re.findall("says: (.*)", done.stdout)
+    assert words in line and line.endswith(".")
+    assert "was built" not in words or line.startswith("torch_reduce was built")
+
+    done = configure(source, tmp_path / "build", place, "-DREQUIRED=REQUIRED", package=package)
     assert done.returncode != 0
-    words = " ".join(done.stderr.split())
-    assert f"torch_reduce was built for torch 2.10.0, but this is torch {torch.__version__}" in words
+    assert words in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(("cuda", "of_torch"), [("", None), ("", "13.0"), ("13.0", "13.2")])
+def test_a_torch_that_fits(cuda: str, of_torch: str | None, tmp_path: Path):
+    """A library without CUDA fits either, one with CUDA the same major version, and local versions do not count."""
+    package = package_for(tmp_path / "package", "2.11.0+cu130", cuda)
+    found = torch_of(tmp_path / "torch", "2.11.0+other", of_torch)
+    source = project(tmp_path / "source", FIND)
+    done = configure(source, tmp_path / "build", f"-DTORCH_REDUCE_TORCH_DIR={found}", package=package)
+    assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from consumer import ROOT, build, must, project
+from consumer import ROOT, build, must, places, project
 from test_cpp_package import APP, BY_NAME, DROPPING, FIND
 
 import torch_reduce
@@ -78,7 +78,7 @@ def test_bundles_nothing_and_knows_no_place(wheel: Path, tmp_path: Path):
         assert must(patchelf, "--print-rpath", tmp_path / library).strip() == ""
     for path in tmp_path.rglob("*"):
         if path.is_file():
-            assert str(ROOT).encode() not in path.read_bytes(), path.name
+            assert places(path.read_bytes()) == set(), path.name
 
 
 def test_works_without_compiler_network_or_paths(clean: Path):
@@ -117,21 +117,44 @@ def test_source_distribution_has_what_a_build_reads(made: Path):
 # ---- what the backend asks pip for -------------------------------------------------------------------------------
 
 
-def missing_tools(**environment: str) -> str:
+def asked_for(**environment: str) -> subprocess.CompletedProcess:
     """What the backend asks for on a machine without any of the commands."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import native_build as n\n"
-    code += "n.shutil.which = lambda name, path=None: None\nn.find_tool = lambda name: None\nprint(*n.missing_tools())"
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import build_backend, native_build as n\n"
+    code += "n.shutil.which = lambda name, path=None: None\nn.find_tool = lambda name: None\n"
+    code += "print(*build_backend.missing_tools())"
     names = ("CUDACXX", "CUDA_HOME", "CUDA_PATH", "TORCH_REDUCE_CUDA")
     inherited = {name: value for name, value in os.environ.items() if name not in names}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=inherited | environment, capture_output=True, text=True)
+    return subprocess.run(command, env=inherited | environment, capture_output=True, text=True)
+
+
+def missing_tools(**environment: str) -> str:
+    done = asked_for(**environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-def test_tools_that_the_machine_lacks_are_asked_for():
+def fake_torch(folder: Path, version: str, cuda: str) -> str:
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "version.py").write_text(f"__version__ = '{version}'\ncuda: Optional[str] = '{cuda}'\n")
+    return str(folder)
+
+
+def test_tools_that_the_machine_lacks_are_asked_for(tmp_path: Path):
     assert missing_tools() == "cmake>=3.20 ninja"
-    cuda = torch.version.cuda
-    compiler = f" cuda-toolkit[nvcc]=={'.'.join(cuda.split('.')[:2])}.*" if cuda else ""
-    assert missing_tools(TORCH_REDUCE_CUDA="1") == "cmake>=3.20 ninja" + compiler
-    assert missing_tools(TORCH_REDUCE_CUDA="1", CUDACXX="/some/nvcc") == "cmake>=3.20 ninja"
+    place = fake_torch(tmp_path / "torch", "2.11.0+cu130", "13.0")
+    demanded = {"TORCH_REDUCE_CUDA": "1", "TORCH_REDUCE_TORCH_DIR": place}
+    assert missing_tools(**demanded) == "cmake>=3.20 ninja cuda-toolkit[nvcc]==13.0.*"
+    assert missing_tools(**demanded, CUDACXX="/some/nvcc") == "cmake>=3.20 ninja"
+
+
+def test_cuda_12_has_no_nvcc_to_ask_for(tmp_path: Path):
+    place = fake_torch(tmp_path / "torch", "2.11.0+cu126", "12.6")
+    demanded = {"TORCH_REDUCE_CUDA": "1", "TORCH_REDUCE_TORCH_DIR": place}
+    done = asked_for(**demanded)
+    assert done.returncode != 0
+    (line,) = done.stderr.splitlines()
+    assert "no nvcc is on PATH, and NVIDIA's wheels have none for the CUDA 12.6 of torch 2.11.0+cu126" in line
+    assert line.endswith("install that toolkit, or a torch for CUDA 13.")
+    assert missing_tools(**demanded, CUDACXX="/some/nvcc") == "cmake>=3.20 ninja"

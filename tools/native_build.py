@@ -76,7 +76,13 @@ def missing_tools() -> list[str]:
     if not find_tool("ninja") and not find_tool("make"):
         missing.append("ninja")
     if os.environ.get("TORCH_REDUCE_CUDA") == "1" and find_nvcc() is None:
-        cuda = cuda_of_torch(find_torch()[0])
+        folder, version = find_torch()
+        cuda = cuda_of_torch(folder)
+        if cuda and int(cuda.split(".")[0]) < 13:  # their nvcc wheels hold ptxas, and no nvcc
+            raise BuildError(
+                f"torch_reduce: TORCH_REDUCE_CUDA=1, but no nvcc is on PATH, and NVIDIA's wheels have none for the "
+                f"CUDA {cuda} of torch {version}: install that toolkit, or a torch for CUDA 13."
+            )
         if cuda:
             missing.append(f"cuda-toolkit[nvcc]=={'.'.join(cuda.split('.')[:2])}.*")
     return missing

@@ -6,6 +6,8 @@
 // Each function calls the operator that Python knows as torch.ops.reduce.<name>, through torch's dispatcher: on the
 // CPU and on CUDA, differentiable, under vmap and autocast. What is wrong with the arguments is thrown as c10::Error
 // or the class derived from it that torch::sum would throw: IndexError, ValueError, NotImplementedError.
+//
+// Call them qualified: after `using namespace torch_reduce`, sum(x) is ambiguous with at::sum.
 #ifndef TORCH_REDUCE_REDUCE_H_  // not #pragma once: that warns where a header is compiled alone
 #define TORCH_REDUCE_REDUCE_H_
 
@@ -46,7 +48,16 @@ c10::TypedOperatorHandle<Signature> find(const char* name) {
 }
 
 inline const char* name(Mode mode) {
-  return mode == Mode::atomic ? "atomic" : mode == Mode::exact ? "exact" : "deterministic";
+  switch (mode) {
+    case Mode::atomic:
+      return "atomic";
+    case Mode::deterministic:
+      return "deterministic";
+    case Mode::exact:
+      return "exact";
+  }
+  TORCH_CHECK_VALUE(false, "torch_reduce: unknown Mode(", static_cast<int>(mode),
+                    "); the modes are Mode::atomic, Mode::deterministic and Mode::exact");
 }
 
 }  // namespace detail
