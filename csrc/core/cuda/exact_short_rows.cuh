@@ -22,7 +22,7 @@ struct ExactShortRowsArgs {
 // A row in two slices, of a group of so many lanes, by all lanes of the warp. Returns whether they hold it; if so, its
 // first lane writes it, if `writes`.
 template <class In, class Tile>
-__device__ __noinline__ bool finish_in_slices(const ExactSink& s, const Tile& part, int lanes, bool writes,
+__device__ __noinline__ bool finish_in_slices(const ExactSink& s, Tile part, int lanes, bool writes,
                                               int64_t place) {
   Range<In> row = part.range();
   for (int mask = 1; mask < lanes; mask *= 2) {
