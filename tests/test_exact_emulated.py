@@ -116,6 +116,8 @@ SHAPES = [
     ((3, 5000), 1),
     ((40, 1000), 1),
     ((100, 24), 1),
+    ((60, 99), 1),
+    ((9, 255), 1),
     ((1000, 40), 0),
     ((6, 300), 0),
     ((2500, 7), 0),
@@ -218,6 +220,16 @@ def test_ranges_around_the_windows(emulator, octaves, dtype):
         x = torch.from_numpy(np.ldexp(2 - finfo.eps, exponents) * rng.choice([-1.0, 1.0, 1.0], n)).to(dtype)
         for y, dim in ((x, None), (x.view(-1, 24), 0), (x.view(-1, 24), 1), (x.view(20, -1), 1), (x.view(20, -1), 0)):
             check(emulator, y, dim, ("sum",), (torch.float64,), (1,) if dim is None else (4,), (1,))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_short_rows_fill_a_double(emulator, dtype):
+    """A 1 that a double loses beside the sum of half of the row, were these elements in the window."""
+    n = 32 * 16 // dtype.itemsize
+    row = torch.full((n,), 2.0**49)
+    row[n // 2 :] = -(2.0**49)
+    row[n // 2 - 1], row[n - 1] = 1, 0
+    check(emulator, row.to(dtype).repeat(3, 1), 1)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)

@@ -104,7 +104,7 @@ MUTANTS = {
         (SUMS, "w.value << (w.exponent - exponent)", "w.value", "the exponents of partial sums"),
         (FINISH, "in_words |= p.has_words != 0;", "", "the words of partial sums"),
         (WARP_ROWS, "slices.clear();", "", "the end of a row"),
-        (COLUMNS, "c.second -= carry << kSliceBits;", "", "the carry between slices"),
+        (COLUMNS, ".second -= carry[v] << kSliceBits;", ".second;", "the carry between slices"),
         (COLUMNS, "if (magnitude(x) < least) {", "if (magnitude(x) < least / 2) {", "what a column's slices hold"),
     ],
 }

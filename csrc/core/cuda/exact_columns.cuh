@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   using ColumnTile = Tile<In, A, Loads>;
   constexpr int V = ColumnTile::V, kSlices = has_second_slice<In> ? 2 : 1;
   alignas(16) __shared__ int windows[exact::kWarps];
-  __shared__ bool spilled;
+  __shared__ bool spilled, second_slice;
   allow_next_kernel();
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
@@ -97,7 +97,10 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
 
   ColumnTile next = a.source.template load<In, Loads>(top, begin, along, end);
   for (int i = threadIdx.x; i < F::kWords * width; i += blockDim.x) words[i] = 0;
-  if (threadIdx.x == 0) spilled = a.sink.words;
+  if (threadIdx.x == 0) {
+    spilled = a.sink.words;
+    second_slice = false;
+  }
   if (threadIdx.x < exact::kWarps) windows[threadIdx.x] = INT_MAX;
   __syncthreads();
 
@@ -118,22 +121,34 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
     add_column_tile<In>(t, slices, a.most_adds, spill_one, close);
   }
 
-  // The sums of the warp's lanes that have the same columns. What of the second slice is above its 50 bits goes to the
-  // first, so that both have room.
-  if constexpr (kSlices > 1) {
-#pragma unroll
-    for (Slices& c : slices.column) {
-      const int64_t carry = c.second >> kSliceBits;
-      c.first += carry;
-      c.second -= carry << kSliceBits;
-    }
-  }
+  // The sums of the warp's lanes that have the same columns.
 #pragma unroll 1
   for (int mask = across; mask < kWarp; mask *= 2) {
 #pragma unroll
-    for (Slices& c : slices.column) {
-      c.first += exchange(c.first, mask);
-      if constexpr (kSlices > 1) c.second += exchange(c.second, mask);
+    for (Slices& c : slices.column) c.first += exchange(c.first, mask);
+  }
+  if constexpr (kSlices > 1) {
+    bool any = false;
+    for (const Slices& c : slices.column) any |= c.second != 0;
+    if (__ballot_sync(kAllLanes, any) != 0) {
+      if (lane == 0) second_slice = true;
+      // What is above its 50 bits goes to the first, so that both have room.
+      int64_t carry[V];
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        carry[v] = slices.column[v].second >> kSliceBits;
+        slices.column[v].second -= carry[v] << kSliceBits;
+      }
+#pragma unroll 1
+      for (int mask = across; mask < kWarp; mask *= 2) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          slices.column[v].second += exchange(slices.column[v].second, mask);
+          carry[v] += exchange(carry[v], mask);
+        }
+      }
+#pragma unroll
+      for (int v = 0; v < V; ++v) slices.column[v].first += carry[v];
     }
   }
   if (lane == 0 && slices.open) windows[warp] = slices.window.unit;
@@ -161,17 +176,29 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   if (a.partials.units > 1 && threadIdx.x == 0) a.partials.headers[blockIdx.x] = {exponent, has_words};
 #pragma unroll 1
   for (int s = threadIdx.x; s < width; s += blockDim.x) {
-    int128 sum = 0;
+    const auto slot = [&](int w, int slice) { return slots[(w * kSlices + slice) * width + s]; };
+    bool all_narrow = !second_slice;
+    int64_t narrow_sum = 0;
 #pragma unroll
     for (int w = 0; w < exact::kWarps; ++w) {
       if (window[w] == INT_MAX) continue;
-      const int64_t* const slot = slots + w * kSlices * width + s;
-      const int128 v = join(slot[0], kSlices > 1 ? slot[width] : 0);
-      const int apart = window[w] - base;
-      if (apart <= a.most_apart) {
-        sum += v << apart;
-      } else {
-        spill<F>(Digits{words + s, width}, v, window[w] - kSliceBits);
+      int64_t shifted;
+      all_narrow &= narrow(slot(w, 0), window[w] - base, shifted);
+      narrow_sum += shifted;
+    }
+    int128 sum = static_cast<int128>(narrow_sum) << kSliceBits;
+    if (!all_narrow) {
+      sum = 0;
+#pragma unroll 1
+      for (int w = 0; w < exact::kWarps; ++w) {
+        if (windows[w] == INT_MAX) continue;
+        const int128 v = join(slot(w, 0), kSlices > 1 ? slot(w, 1) : 0);
+        const int apart = windows[w] - base;
+        if (apart <= a.most_apart) {
+          sum += v << apart;
+        } else {
+          spill<F>(Digits{words + s, width}, v, windows[w] - kSliceBits);
+        }
       }
     }
     const int64_t c = column0 + (s & (across - 1)) * V + (s >> a.log_across);
@@ -182,7 +209,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
       if (!has_words) continue;
       for (int d = 0; d < F::kWords; ++d) *a.partials.template word<F>(unit, d, output) = words[d * width + s];
     } else if (!has_words) {
-      finish_value<In>(a.sink, place, sum, exponent);
+      finish_value<In>(a.sink, place, all_narrow ? narrow_sum : sum, all_narrow ? base : exponent);
     } else {
       if (sum != 0) spill<F>(Digits{words + s, width}, sum, exponent);
       finish_words<F>(a.sink, place, [&](int d) { return words[d * width + s]; });

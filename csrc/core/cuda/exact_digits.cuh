@@ -135,22 +135,32 @@ __device__ __forceinline__ bool odd_will_do(const ExactSink& s) {
   return s.type != DType::Float64 && s.divisor > 0 && s.divisor >> kOddDivisorBits == 0;
 }
 
-// Writes v * 2^exponent, whatever the exponent if v is 0. Rounding to odd is towards zero, with the last bit set if
-// anything was cut.
+// v / 2^shift rounded to odd: downwards, and the last bit set if anything was cut.
+__device__ __forceinline__ int64_t shifted_to_odd(int128 v, int shift) {
+  const bool cut = (v & ((static_cast<int128>(1) << shift) - 1)) != 0;
+  return static_cast<int64_t>(v >> shift) | (cut ? 1 : 0);
+}
+
+// Writes v * 2^exponent, whatever the exponent if v is 0.
 template <class In>
 __device__ __forceinline__ void finish_value(const ExactSink& s, int64_t place, int128 v, int exponent) {
   // fp64's sums may lie below the normal doubles.
   if (std::is_same<In, double>::value || !(is_plain<In>(s) || odd_will_do(s))) {
     return finish_value_as(s.out, place, s.type, s.divisor, v, exponent);
   }
-  const auto magnitude = static_cast<exact::uint128>(v < 0 ? -v : v);
-  if (magnitude == 0) return finish_double<In>(s, place, 0.0);
-  constexpr int kCut = 128 - 53;
-  const int shift = exact::leading_zeros(magnitude);
-  const exact::uint128 top = magnitude << shift;
-  const uint64_t kept = static_cast<uint64_t>(top >> kCut) | (top << 53 != 0);
-  const double d = static_cast<double>(static_cast<int64_t>(kept)) * power_of_two(exponent + kCut - shift);
-  finish_double<In>(s, place, v < 0 ? -d : d);
+  if (v == 0) return finish_double<In>(s, place, 0.0);
+  auto narrow = static_cast<int64_t>(v);
+  if (narrow != v) {
+    const auto high = static_cast<int64_t>(v >> 64);
+    const int shift = 65 - exact::leading_zeros(static_cast<uint64_t>(high ^ (high >> 63)) | 1);
+    narrow = shifted_to_odd(v, shift);
+    exponent += shift;
+  }
+  // To 53 bits: towards zero, and the last bit set if anything was cut.
+  const double toward_zero = __ll2double_rz(narrow);
+  const int64_t cut = __double2ll_rz(toward_zero) != narrow;
+  const double odd = __longlong_as_double(__double_as_longlong(toward_zero) | cut);
+  finish_double<In>(s, place, odd * power_of_two(exponent));
 }
 
 }  // namespace torch_reduce::cuda

@@ -71,7 +71,10 @@ cudaError_t start_exact_short_rows(const exact::ExactPlan& plan, const Layout& l
                                 plan.log_lanes,
                                 ExactKept<A>(layout, 0),
                                 ReducedIndex<Access::Strided>(layout)};
-  return start(exact_short_rows<In, A>, a, l);
+  if constexpr (A == Access::Strided) {
+    if (plan.loads > 1) return start(exact_short_rows<In, A, tuning::kShortRowsElements>, a, l);
+  }
+  return start(exact_short_rows<In, A, 1>, a, l);
 }
 
 template <Access A>

@@ -169,7 +169,10 @@ template <class In>
 __device__ __forceinline__ WideSum sum_of_warp(const OpenSlices<In, 1>& slices) {
   if (!slices.open) return {};  // the same in every lane
   const Slices& sums = slices.column[0];
-  return {(sum_across_warp(sums.first) << kSliceBits) + sum_across_warp(sums.second), slices.window.unit - kSliceBits};
+  const int unit = slices.window.unit;
+  const int128 first = sum_across_warp(sums.first);
+  if (__ballot_sync(kAllLanes, sums.second != 0) == 0) return {first, unit};  // the likely case
+  return {(first << kSliceBits) + sum_across_warp(sums.second), unit - kSliceBits};
 }
 
 // Adds up so many superaccumulators in the first one's words.

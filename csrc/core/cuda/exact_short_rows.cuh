@@ -1,5 +1,5 @@
-// Exact sums of short rows: a group of 2^log_lanes lanes has a whole output of at most 256 elements, a vector (or an
-// element) a lane. Multiples of 2^w below 2^(w+44) add in a double without error, 2^8 of them; where all of a row's
+// Exact sums of short rows: a group of 2^log_lanes lanes has a whole output of at most 256 elements, a vector (or some
+// single elements) a lane. Multiples of 2^w below 2^(w+44) add in a double without error, 2^8 of them; where all of a row's
 // elements are such, for the w of the warp's or the row's own largest, their sum as doubles is the exact one. Rows for
 // which that does not hold (nearly all of fp64) are summed again in two slices, and if these do not hold them either, a
 // lane each, in a superaccumulator in local memory.
@@ -42,14 +42,14 @@ __device__ __noinline__ bool finish_in_slices(const ExactSink& s, Tile part, int
   return true;
 }
 
-template <class In, Access A>
+template <class In, Access A, int Loads>
 __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __grid_constant__ ExactShortRowsArgs<A> a) {
   using F = exact::FormatOf<In>;
-  using RowTile = Tile<In, A, 1>;
-  constexpr int kUnroll = tuning::kShortRowsUnroll;
+  using RowTile = Tile<In, A, Loads>;
+  constexpr int kUnroll = exact::short_rows_unroll(Loads);
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int lanes = 1 << a.log_lanes, rows_per_warp = kWarp >> a.log_lanes, in_group = lane & (lanes - 1);
-  const bool holds = in_group * RowTile::V < a.n;
+  const auto holds = [&](int load) { return (in_group + load * lanes) * RowTile::V < a.n; };
   const int64_t first =
       (static_cast<int64_t>(blockIdx.x) * exact::kWarps + warp) * (kUnroll * rows_per_warp) + (lane >> a.log_lanes);
 
@@ -57,15 +57,17 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + u * rows_per_warp;
-    if (holds && row < a.outputs) {
-      const In* from = static_cast<const In*>(a.data) + a.kept.in(row);
+    part[u] = RowTile{};  // zeros
+    if (row >= a.outputs) continue;
+    const In* from = static_cast<const In*>(a.data) + a.kept.in(row);
+#pragma unroll
+    for (int i = 0; i < Loads; ++i) {
+      if (!holds(i)) continue;
       if constexpr (A == Access::Strided) {
-        part[u].part[0] = from[a.reduced.at(in_group)];
+        part[u].part[i] = from[a.reduced.at(in_group + i * lanes)];
       } else {
-        part[u].part[0] = load16(from + in_group * RowTile::V);
+        part[u].part[i] = load16(from + (in_group + i * lanes) * RowTile::V);
       }
-    } else {
-      part[u] = RowTile{};  // zeros
     }
   }
 

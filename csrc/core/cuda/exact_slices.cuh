@@ -181,6 +181,14 @@ __device__ __forceinline__ int128 exchange(int128 v, int lane_mask) {
   return (static_cast<int128>(exchange(static_cast<int64_t>(v >> 64), lane_mask)) << 64) + low;
 }
 
+// Sums seldom need more than 64 bits, though their bound does: v * 2^shift, and whether it is a number of kNarrowBits and
+// a sign, of which kMostNarrow add up in 63.
+constexpr int kNarrowBits = 60, kMostNarrow = 8, kMostNarrowShift = 15;
+__device__ __forceinline__ bool narrow(int64_t v, int shift, int64_t& shifted) {
+  shifted = v << (shift & kMostNarrowShift);
+  return shift <= kMostNarrowShift && v == shifted >> shift && shifted >> kNarrowBits == shifted >> 63;
+}
+
 // The value of slices in units of the second one.
 __device__ __forceinline__ int128 join(int64_t first, int64_t second) {
   return (static_cast<int128>(first) << kSliceBits) + second;

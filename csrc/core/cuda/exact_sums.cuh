@@ -35,24 +35,41 @@ __device__ __forceinline__ int min_across_warp(int v) {
 }
 __device__ __forceinline__ int max_across_warp(int v) { return ~min_across_warp(~v); }
 
-// The sum of all numbers of all lanes, in every lane. Sets `fits` to whether 128 bits hold it; if not, the sum is none.
+// In units of 2^exponent, the lowest of all.
 template <int N>
-__device__ __forceinline__ WideSum sum_across_warp(const WideSum (&v)[N], bool& fits) {
+__device__ __forceinline__ WideSum wide_sum_across_warp(const WideSum (&v)[N], int exponent, bool& fits) {
   constexpr int kRoom = 126 - 5 - 3;  // 32 N numbers, and a sign
-  static_assert(N <= 8);
-  int exponent = WideSum::kNothing, above = INT_MIN;
+  int above = INT_MIN;
 #pragma unroll
-  for (const WideSum& w : v) {
-    exponent = min(exponent, w.exponent);
-    above = max(above, w.above());
-  }
-  exponent = min_across_warp(exponent);
+  for (const WideSum& w : v) above = max(above, w.above());
   above = max_across_warp(above);
   fits = exponent == WideSum::kNothing || above - exponent <= kRoom;
   int128 sum = 0;
 #pragma unroll
   for (const WideSum& w : v) sum += w.exponent == WideSum::kNothing || !fits ? 0 : w.value << (w.exponent - exponent);
   return {sum_across_warp(sum), exponent};
+}
+
+// The sum of all numbers of all lanes, in every lane. Sets `fits` to whether 128 bits hold it; if not, the sum is none.
+template <int N>
+__device__ __forceinline__ WideSum sum_across_warp(const WideSum (&v)[N], bool& fits) {
+  static_assert(N <= kMostNarrow);
+  int exponent = WideSum::kNothing;
+#pragma unroll
+  for (const WideSum& w : v) exponent = min(exponent, w.exponent);
+  exponent = min_across_warp(exponent);
+  bool all_narrow = true;  // the likely case, a short chain of instructions
+  int64_t narrow_sum = 0;
+#pragma unroll
+  for (const WideSum& w : v) {
+    const auto low = static_cast<int64_t>(w.value);
+    int64_t shifted;
+    all_narrow &= narrow(low, w.exponent == WideSum::kNothing ? 0 : w.exponent - exponent, shifted) && w.value == low;
+    narrow_sum += shifted;
+  }
+  fits = true;
+  if (__ballot_sync(kAllLanes, !all_narrow) == 0) return {sum_across_warp(narrow_sum), exponent};
+  return wide_sum_across_warp(v, exponent, fits);
 }
 
 }  // namespace torch_reduce::cuda

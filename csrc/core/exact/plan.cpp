@@ -48,9 +48,10 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
 
 void plan_short_rows(ExactPlan& plan, const Problem& p) {
   const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
-  plan.log_lanes = log2_above(ceil_div(std::max<int64_t>(p.layout.n, 1), v));
+  plan.loads = plan.vector || p.layout.n <= kWarp ? 1 : tuning::kShortRowsElements;
+  plan.log_lanes = log2_above(ceil_div(std::max<int64_t>(p.layout.n, 1), v * plan.loads));
   plan.block = kWarps * kWarp;
-  plan.grid = ceil_div(p.layout.outputs, kWarps * tuning::kShortRowsUnroll * (kWarp >> plan.log_lanes));
+  plan.grid = ceil_div(p.layout.outputs, kWarps * short_rows_unroll(plan.loads) * (kWarp >> plan.log_lanes));
 }
 
 void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
@@ -112,10 +113,6 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   plan.family = found.family;
   plan.vector = found.vector;
   plan.segmented = found.segmented;
-  if (plan.family == Family::ShortRows && !plan.vector && l.n > kWarp) {  // here a lane has one element
-    if (c.family >= 0) throw std::invalid_argument("reduce: the constraint on the plan is not legal for this tensor");
-    plan.family = Family::Rows;
-  }
   switch (plan.family) {
     case Family::Rows:
       plan_rows(plan, p, gpu);

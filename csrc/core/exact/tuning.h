@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "../tuning.h"
 #include "../types.h"
 
 namespace torch_reduce::exact {
@@ -43,6 +44,9 @@ constexpr int kRowsLoads = 4;
 constexpr int kRowsMostLoads = 8;           // where a warp has at least
 constexpr int64_t kRowsMostLoadsTiles = 4;  // so many tiles, and is one of the 16 of its SM
 constexpr int kRowsElements = 16;
+
+// Rows that a group of lanes takes side by side; elements of a lane are loads of their own where they are read singly.
+TR_HD constexpr int short_rows_unroll(int loads) { return loads > 1 ? 2 : tuning::kShortRowsUnroll; }
 
 // Columns of at most so many elements, or so many that their lanes fill the GPU, have a lane to themselves.
 constexpr int64_t kDirectRows = 64;
