@@ -160,6 +160,25 @@ def test_rows_are_shared(emulator, dtype):
 
 
 @every_dtype
+@pytest.mark.parametrize("shape", [(5, 1001), (3, 4099), (1, 70_001), (150, 43)], ids=str)
+def test_rows_begin_anywhere(emulator, shape, dtype):
+    """By 16-byte loads from every place of a vector on, and by loads of elements; beside them lie NaNs."""
+    rows, n = shape
+    pitch = n + 16 // dtype.itemsize + 1
+    storage = torch.full((rows * pitch + 16,), math.nan, dtype=dtype)
+    aligned_at = -storage.data_ptr() % 16 // dtype.itemsize
+    for skip in range(1, 16 // dtype.itemsize + 1):
+        x = storage.as_strided(shape, (pitch, 1), aligned_at + skip)
+        x.copy_(data_of("gradient", rows * n, dtype).view(shape))
+        expected = exact_model(x, 1)
+        for vector in (0, 1):
+            actual, _ = run(emulator, x, 1, family="rows", vector=vector, sms=1 + skip % 2)
+            assert actual is not None
+            assert_same_bits(actual, expected, f"{skip} elements after 16 bytes, vector {vector}")
+        x.fill_(math.nan)
+
+
+@every_dtype
 @pytest.mark.parametrize("kind", ["normal", "wide", "special"])
 def test_a_warp_has_several_rows(emulator, kind, dtype):
     x = aligned(data_of(kind, 700 * 96, dtype).view(700, 96))
@@ -222,13 +241,13 @@ def test_ranges_around_the_windows(emulator, octaves, dtype):
             check(emulator, y, dim, ("sum",), (torch.float64,), (1,) if dim is None else (4,), (1,))
 
 
+@pytest.mark.parametrize("loads, exponent", [(1, 49), (4, 46)], ids=["short rows", "rows of one tile"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_short_rows_fill_a_double(emulator, dtype):
-    """A 1 that a double loses beside the sum of half of the row, were these elements in the window."""
-    n = 32 * 16 // dtype.itemsize
-    row = torch.full((n,), 2.0**49)
-    row[n // 2 :] = -(2.0**49)
-    row[n // 2 - 1], row[n - 1] = 1, 0
+def test_rows_fill_a_double(emulator, loads, exponent, dtype):
+    """A 1 that a double loses beside the sum of half of the lanes, were the other elements in its window."""
+    of_lanes = 16 * 16 // dtype.itemsize  # one load of half of a warp
+    row = torch.tensor([1.0, -1.0]).repeat_interleave(of_lanes).repeat(loads) * 2.0**exponent
+    row[0], row[-1] = 1, 0
     check(emulator, row.to(dtype).repeat(3, 1), 1)
 
 

@@ -59,6 +59,9 @@ MUTANTS = {
         (TUNING, "kSliceBits = 50", "kSliceBits = 53", "the width of a slice"),
         (TUNING, "kMostAdds = 1 << 12", "kMostAdds = 1 << 20", "the flush interval"),
         (TUNING, "kShortBits = 44", "kShortBits = 50", "the window of short rows"),
+        (ROW_TILE, "kBits = 53 - log2", "kBits = 57 - log2", "the window of rows of one tile"),
+        (ROW_TILE, "(i > 0 || first_is_whole) && ", "", "the elements before a row"),
+        (SLICES, "kNarrowBits = 60", "kNarrowBits = 62", "the room for sums of 64 bits"),
         (TUNING, "kMostAddsOfWarp = 1 << 15", "kMostAddsOfWarp = 1 << 24", "the flush interval of columns"),
         (TUNING, "kSlack = 4", "kSlack = -4", "the window's top"),
         (SLICES, "w.unit - kSliceBits + 52", "w.unit - kSliceBits + 55", "the second slice's unit"),
@@ -112,6 +115,8 @@ MUTANTS = {
 
 EMULATED = "tests/test_exact_emulated.py"
 FIRST = (
+    "rows_fill_a_double",
+    "rows_begin_anywhere",
     "ties_are_decided_from_every_distance",
     "slices_are_closed_in_time",
     "words",

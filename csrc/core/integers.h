@@ -8,7 +8,7 @@ namespace torch_reduce {
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The logarithm of the smallest power of two that is at least x.
-inline int log2_above(int64_t x) {
+constexpr int log2_above(int64_t x) {
   int l = 0;
   while ((int64_t{1} << l) < x) ++l;
   return l;

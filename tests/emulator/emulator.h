@@ -217,11 +217,15 @@ inline double __ddiv_rz(double a, double b) {  // of finite numbers
 }
 inline double __ll2double_rz(long long v) {
   const auto d = static_cast<double>(v);
-  const bool away = v < 0 ? d < static_cast<long double>(v) : d > static_cast<long double>(v);  // long double has 64 bits
+  const bool away =
+      v < 0 ? d < static_cast<long double>(v) : d > static_cast<long double>(v);  // long double has 64 bits
   return away ? std::nextafter(d, 0.0) : d;
 }
 inline long long __double2ll_rz(double d) { return static_cast<long long>(d); }  // below 2^63
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(uint64_t{a} * b >> 32); }
+
+inline unsigned __vimax3_u32(unsigned a, unsigned b, unsigned c) { return std::max({a, b, c}); }
+inline unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { return std::min(a + b, c); }
 
 template <class F>
 unsigned by_halves(unsigned a, unsigned b, unsigned c, F f) {

@@ -20,8 +20,8 @@ inline ExactSink make_exact_sink(const Problem& p, bool words, const Buffers& b)
 }
 
 template <Access A>
-RowSource<A> row_source(const Layout& layout, const void* in, int width) {
-  RowSource<A> s{in, layout.n, {}, ReducedIndex<A>(layout)};
+RowSource<A> row_source(const exact::ExactPlan& plan, const Layout& layout, const void* in, int width) {
+  RowSource<A> s{in, layout.n, plan.row_span, {}, ReducedIndex<A>(layout)};
   if constexpr (A == Access::Segmented) {
     s.segments = segments(layout, width);
   }
@@ -32,10 +32,11 @@ template <class In, Access A>
 cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b,
                              const ExactSink& sink, const Launch& l, bool dependent) {
   constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
-  const RowSource<A> source = row_source<A>(layout, b.in, vector_width<In>);
+  const RowSource<A> source = row_source<A>(plan, layout, b.in, vector_width<In>);
   if (plan.warp_rows > 0) {
     const ExactWarpRowsArgs<A> a{source, layout.outputs, plan.warp_rows, ExactKept<A>(layout, 0), sink};
-    return start(exact_warp_rows<In, A, kLoads>, a, l);
+    const bool one_tile = plan.unit_tiles == 1;
+    return start(one_tile ? exact_warp_rows<In, A, kLoads, true> : exact_warp_rows<In, A, kLoads, false>, a, l);
   }
   ExactPartials partials{};
   if (plan.units > 1) {

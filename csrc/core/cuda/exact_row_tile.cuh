@@ -1,16 +1,19 @@
 // A warp's part of a row: a tile of its lanes' loads, the slices and the superaccumulator that it goes to.
 #pragma once
 
+#include "../integers.h"
 #include "exact_finish.cuh"
 #include "exact_tile.cuh"
 
 namespace torch_reduce::cuda {
 
-// Rows of n elements in memory.
+// Rows of n elements in memory. Where they are contiguous, a row's 16-byte loads begin with the one that has its first
+// element, at any place in it: the order of elements does not matter.
 template <Access A>
 struct RowSource {
   const void* data;
   int64_t n;
+  int64_t span;       // of the tiles, in elements: n, and what loads may have before it
   Segments segments;  // Segmented: of vectors
   ReducedIndex<A> reduced;
 
@@ -32,6 +35,12 @@ struct RowSource {
       }
     } else {
       constexpr int V = vector_width<In>;
+      int before = 0;  // elements in the first load that are not the row's
+      if constexpr (A == Access::Contiguous) {
+        before = static_cast<int>(reinterpret_cast<uintptr_t>(row) % 16 / sizeof(In));
+        row -= before;
+      }
+      const int64_t end = n + before;
       const auto at = [&](int i) {
         if constexpr (A == Access::Contiguous) {
           return row + (first + i * kWarp) * V;
@@ -39,20 +48,21 @@ struct RowSource {
           return row + segments.at(static_cast<uint32_t>(first) + i * kWarp);
         }
       };
-      if ((tile + 1) * (Loads * kWarp * V) <= n) {
+      if ((tile + 1) * (Loads * kWarp * V) <= end && (tile > 0 || before == 0)) {
 #pragma unroll
         for (int i = 0; i < Loads; ++i) t.part[i] = load16(at(i));
       } else {
+        const bool first_is_whole = first > 0 || before == 0;
+        const auto is_whole = [&](int i) { return (i > 0 || first_is_whole) && end - (first + i * kWarp) * V >= V; };
 #pragma unroll
-        for (int i = 0; i < Loads; ++i) {
-          const int64_t left = n - (first + i * kWarp) * V;
-          t.part[i] = left >= V ? load16(at(i)) : uint4{0, 0, 0, 0};
-        }
-        if (n % V != 0) {
+        for (int i = 0; i < Loads; ++i) t.part[i] = is_whole(i) ? load16(at(i)) : uint4{0, 0, 0, 0};
+        if (before != 0 || end % V != 0) {
 #pragma unroll
           for (int i = 0; i < Loads; ++i) {
-            const int64_t left = n - (first + i * kWarp) * V;
-            if (left > 0 && left < V) t.part[i] = load_first(at(i), static_cast<int>(left));
+            const int64_t begin = (first + i * kWarp) * V;
+            if (!is_whole(i) && begin < end) {
+              t.part[i] = load_between(at(i), max(before - begin, int64_t{0}), min(end - begin, int64_t{V}));
+            }
           }
         }
       }
@@ -162,6 +172,21 @@ __device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& s
     return true;
   }
   return closed;
+}
+
+// The sum of all elements of a warp's tile as a double, in every lane. Returns whether it is exact: multiples of 2^w
+// below 2^(w+53) / n add in a double without error, and are all that many tiles have.
+template <class In, class Tile>
+__device__ __forceinline__ bool sum_in_doubles(const Tile& t, double& sum) {
+  constexpr int kBits = 53 - log2_above(kWarp * Tile::kElements);
+  const Range<In> range = range_across_warp(t.range());
+  const int unit = max(above<In>(range.most) - kBits, exact::FormatOf<In>::kLowest);
+  if (is_beyond<In>(range.most, kBits) || !range.is_multiple(unit)) return false;
+  sum = 0;
+  for_each(t, [&](In x, int) { sum += widen<double>(x); });
+#pragma unroll
+  for (int mask = 1; mask < kWarp; mask *= 2) sum += exchange(sum, mask);
+  return true;
 }
 
 // The warp's sum of its slices, in every lane.

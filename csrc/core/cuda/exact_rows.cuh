@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
 
   constexpr int kTile = RowSource<A>::template kTile<In, Loads>;
   const int64_t first_tile = unit * a.unit_tiles;
-  const int64_t end = exists ? min((a.source.n + kTile - 1) / kTile, first_tile + a.unit_tiles) : 0;
+  const int64_t end = exists ? min((a.source.span + kTile - 1) / kTile, first_tile + a.unit_tiles) : 0;
   int64_t tile = first_tile + in_team;
   Tile<In, A, Loads> next;
   if (tile < end) next = a.source.template load<In, Loads>(place_in, tile);

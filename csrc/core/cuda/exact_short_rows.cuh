@@ -1,8 +1,8 @@
 // Exact sums of short rows: a group of 2^log_lanes lanes has a whole output of at most 256 elements, a vector (or some
-// single elements) a lane. Multiples of 2^w below 2^(w+44) add in a double without error, 2^8 of them; where all of a row's
-// elements are such, for the w of the warp's or the row's own largest, their sum as doubles is the exact one. Rows for
-// which that does not hold (nearly all of fp64) are summed again in two slices, and if these do not hold them either, a
-// lane each, in a superaccumulator in local memory.
+// single elements) a lane. Multiples of 2^w below 2^(w+44) add in a double without error, 2^8 of them; where all of a
+// row's elements are such, for the w of the warp's or the row's own largest, their sum as doubles is the exact one.
+// Rows for which that does not hold (nearly all of fp64) are summed again in two slices, and if these do not hold them
+// either, a lane each, in a superaccumulator in local memory.
 #pragma once
 
 #include "exact_tile.cuh"
@@ -22,8 +22,7 @@ struct ExactShortRowsArgs {
 // A row in two slices, of a group of so many lanes, by all lanes of the warp. Returns whether they hold it; if so, its
 // first lane writes it, if `writes`.
 template <class In, class Tile>
-__device__ __noinline__ bool finish_in_slices(const ExactSink& s, Tile part, int lanes, bool writes,
-                                              int64_t place) {
+__device__ __noinline__ bool finish_in_slices(const ExactSink& s, Tile part, int lanes, bool writes, int64_t place) {
   Range<In> row = part.range();
   for (int mask = 1; mask < lanes; mask *= 2) {
     row.merge({exchange(row.most, mask), exchange(row.least_less_1, mask)});

@@ -143,6 +143,18 @@ __device__ __forceinline__ Range<In> range_of(const uint4 (&v)[N]) {
     range.most = max(most >> 16, most & 0xffffu);
     range.least_less_1 = min(least >> 16, least & 0xffffu);
     if (range.least_less_1 == 0xffffu) range.least_less_1 = ~0u;
+  } else if constexpr (sizeof(In) == 4) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const uint32_t words[] = {v[i].x, v[i].y, v[i].z, v[i].w};
+#pragma unroll
+      for (int k = 0; k < 4; k += 2) {
+        const uint32_t a = words[k] & 0x7fffffffu, b = words[k + 1] & 0x7fffffffu;
+        range.most = __vimax3_u32(range.most, a, b);
+        range.least_less_1 = __viaddmin_u32(a, 0xffffffffu, range.least_less_1);
+        range.least_less_1 = __viaddmin_u32(b, 0xffffffffu, range.least_less_1);
+      }
+    }
   } else {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
@@ -181,8 +193,8 @@ __device__ __forceinline__ int128 exchange(int128 v, int lane_mask) {
   return (static_cast<int128>(exchange(static_cast<int64_t>(v >> 64), lane_mask)) << 64) + low;
 }
 
-// Sums seldom need more than 64 bits, though their bound does: v * 2^shift, and whether it is a number of kNarrowBits and
-// a sign, of which kMostNarrow add up in 63.
+// Sums seldom need more than 64 bits, though their bound does: v * 2^shift, and whether it is a number of kNarrowBits
+// and a sign, of which kMostNarrow add up in 63.
 constexpr int kNarrowBits = 60, kMostNarrow = 8, kMostNarrowShift = 15;
 __device__ __forceinline__ bool narrow(int64_t v, int shift, int64_t& shifted) {
   shifted = v << (shift & kMostNarrowShift);

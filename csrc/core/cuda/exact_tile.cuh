@@ -76,12 +76,12 @@ struct Tile<In, Access::Strided, Loads> {
   __device__ __forceinline__ Tile again() const { return *this; }
 };
 
-// 16 bytes of a row, of which only the first `count` elements exist.
+// 16 bytes, of which only the elements from `begin` on and before `end` are read.
 template <class In>
-__device__ __forceinline__ uint4 load_first(const In* from, int count) {
+__device__ __forceinline__ uint4 load_between(const In* from, int64_t begin, int64_t end) {
   Vector<In> v;
 #pragma unroll
-  for (int e = 0; e < vector_width<In>; ++e) v.e[e] = e < count ? from[e] : zero_element<In>();
+  for (int e = 0; e < vector_width<In>; ++e) v.e[e] = e >= begin && e < end ? from[e] : zero_element<In>();
   return bit_cast<uint4>(v);
 }
 

@@ -16,14 +16,15 @@ struct ExactWarpRowsArgs {
 };
 constexpr int kWarpRowsThreads = exact::kWarpRowsWarps * kWarp;
 
-template <class In, Access A, int Loads>
+// OneTile: no row has more than one tile.
+template <class In, Access A, int Loads, bool OneTile>
 __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
     exact_warp_rows(const __grid_constant__ ExactWarpRowsArgs<A> a) {
   using F = exact::FormatOf<In>;
   constexpr int kWarpWords = kCopies<In> * F::kWords, kTile = RowSource<A>::template kTile<In, Loads>;
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   int64_t row = (static_cast<int64_t>(blockIdx.x) * exact::kWarpRowsWarps + warp) * a.rows, tile = 0;
-  const int64_t end = min(row + a.rows, a.outputs), tiles = max((a.source.n + kTile - 1) / kTile, int64_t{1});
+  const int64_t end = min(row + a.rows, a.outputs), tiles = OneTile ? 1 : (a.source.span + kTile - 1) / kTile;
   if (row >= end) return;
   int64_t place_in = a.kept.in(row);
   auto next = a.source.template load<In, Loads>(place_in, 0);
@@ -44,6 +45,13 @@ __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
       if (row < end) place_in = a.kept.in(row);
     }
     if (row < end) next = a.source.template load<In, Loads>(place_in, tile);
+    if constexpr (OneTile && sizeof(In) < 8) {  // nearly no row of fp64 has so few bits
+      double sum;
+      if (!in_words && a.sink.divisor > 0 && sum_in_doubles<In>(t, sum)) {
+        if (lane == 0) finish_double<In>(a.sink, a.kept.out(now), sum);
+        continue;
+      }
+    }
     in_words |= add_row_tile<In>(t, slices, words);
     if (row == now) continue;
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../integers.h"
+#include "../plan_detail.h"
 #include "../tuning.h"
 #include "tuning.h"
 
@@ -18,7 +19,7 @@ void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const Layout& l = p.layout;
   const int words = words_of(p.in);
   const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
-  const auto tiles_of = [&](int64_t loads) { return std::max<int64_t>(ceil_div(l.n, v * loads * kWarp), 1); };
+  const auto tiles_of = [&](int64_t loads) { return std::max<int64_t>(ceil_div(plan.row_span, v * loads * kWarp), 1); };
   plan.loads = plan.vector ? kRowsLoads : kRowsElements;
   const int64_t tiles = tiles_of(plan.loads);
   int warps = kWarps;
@@ -61,8 +62,10 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
   const int64_t lanes = vectors * batch;
   plan.log_across = std::min(5, log2_above(vectors));
-  plan.direct =
-      plan.log_across == 5 && l.n <= kDirectMostRows && (l.n <= kDirectRows || lanes >= kDirectLanesPerSm * gpu.sms);
+  const int64_t lanes_wanted = l.n <= kDirectRows       ? 0
+                               : l.n <= kDirectSomeRows ? kDirectSomeLanesPerSm
+                                                        : kDirectLanesPerSm;
+  plan.direct = plan.log_across == 5 && l.n <= kDirectMostRows && lanes >= lanes_wanted * gpu.sms;
   int log_warps = log2_above(kWarps);
   if (plan.direct) {
     while (log_warps > 0 && (int64_t{kWarp} << log_warps) > vectors) --log_warps;
@@ -109,10 +112,20 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   other.compute = other.out = p.in == DType::Float64 ? DType::Float64 : DType::Float32;
   // The kernels that read 16 bytes number outputs with 32 bits.
   const bool numbered = l.outputs < int64_t{1} << 30;
-  const Plan found = make_plan(other, gpu, Constraint{c.family, numbered ? c.vector : 0, 0});
+  const int vector = numbered ? c.vector : 0;
+  // Rows at any place in memory are read 16 bytes at a time, as no order is kept.
+  const bool contiguous = l.kept_dims <= 1 && l.reduced_dims == 1 && l.reduced[0].stride == 1 && vector != 0;
+  const bool of_any_place = contiguous && (c.family < 0 || c.family == static_cast<int>(Family::Rows));
+  const Plan found = make_plan(other, gpu, Constraint{c.family, of_any_place ? -1 : vector, 0});
   plan.family = found.family;
   plan.vector = found.vector;
   plan.segmented = found.segmented;
+  plan.row_span = l.n;
+  if (of_any_place && found.family == Family::Rows && !found.vector) {
+    plan.vector = true;
+    plan.row_span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
+  }
+  if (vector == 1 && !plan.vector) planning::refuse(std::string("no 16-byte loads in ") + name(plan.family));
   switch (plan.family) {
     case Family::Rows:
       plan_rows(plan, p, gpu);

@@ -11,8 +11,9 @@ struct ExactPlan {
   bool vector = false, segmented = false;
   int block = 32;
   int64_t grid = 0;
-  int64_t units = 1;  // CTAs per output
-  // Rows: a warp has so many rows, or, where this is 0, 2^log_team warps have a row or a unit of one, of so many tiles.
+  int64_t units = 1;     // CTAs per output
+  int64_t row_span = 0;  // Rows: elements that the loads of a row span at most
+  // A warp has so many rows, or, where this is 0, 2^log_team warps have a row or a unit of one, of so many tiles.
   int64_t warp_rows = 0;
   int log_team = 0;
   int64_t unit_tiles = 0;

@@ -48,10 +48,10 @@ constexpr int kRowsElements = 16;
 // Rows that a group of lanes takes side by side; elements of a lane are loads of their own where they are read singly.
 TR_HD constexpr int short_rows_unroll(int loads) { return loads > 1 ? 2 : tuning::kShortRowsUnroll; }
 
-// Columns of at most so many elements, or so many that their lanes fill the GPU, have a lane to themselves.
-constexpr int64_t kDirectRows = 64;
-constexpr int64_t kDirectMostRows = 1 << 10;
-constexpr int64_t kDirectLanesPerSm = 1024;
+// Columns have a lane to themselves if they have few elements, or if their lanes fill the GPU.
+constexpr int64_t kDirectRows = 16;
+constexpr int64_t kDirectSomeRows = 64, kDirectSomeLanesPerSm = 192;
+constexpr int64_t kDirectMostRows = 1 << 10, kDirectLanesPerSm = 1024;
 // Of a lane in a tile; those of the next tile are under way.
 constexpr int kColumnsLoads = 8;
 constexpr int kShortColumnsLoads = 4;
