@@ -362,6 +362,21 @@ def test_devices_agree(shape, dim, dtype, device):
         assert_same_bits(run(x, dim, op=op, device=device).cpu(), run(x, dim, op=op))
 
 
+@every_dtype
+@pytest.mark.parametrize("rows, n", [(1, 70_001), (5, 4099), (300, 1001), (4000, 257), (3000, 99)])
+def test_rows_begin_anywhere(rows, n, dtype, device):
+    """At every place of 16 bytes; beside the rows lie NaNs."""
+    values = torch.randn(rows, n, generator=torch.Generator().manual_seed(n)).to(dtype)
+    expected = run(values, 1)
+    pitch = n + 16 // dtype.itemsize + 1
+    storage = torch.full((rows * pitch + 16,), math.nan, dtype=dtype, device=device)
+    for skip in range(16 // dtype.itemsize):
+        x = storage.as_strided((rows, n), (pitch, 1), skip)
+        x.copy_(values)
+        assert_same_bits(torch_reduce.sum(x, 1, mode="exact").cpu(), expected, f"{skip} elements after 16 bytes")
+        x.fill_(math.nan)
+
+
 # ---- as an operator -----------------------------------------------------------------------------------
 
 

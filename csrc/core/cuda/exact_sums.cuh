@@ -38,6 +38,7 @@ __device__ __forceinline__ int max_across_warp(int v) { return ~min_across_warp(
 // In units of 2^exponent, the lowest of all.
 template <int N>
 __device__ __forceinline__ WideSum wide_sum_across_warp(const WideSum (&v)[N], int exponent, bool& fits) {
+  static_assert(N <= 8);
   constexpr int kRoom = 126 - 5 - 3;  // 32 N numbers, and a sign
   int above = INT_MIN;
 #pragma unroll
@@ -53,22 +54,20 @@ __device__ __forceinline__ WideSum wide_sum_across_warp(const WideSum (&v)[N], i
 // The sum of all numbers of all lanes, in every lane. Sets `fits` to whether 128 bits hold it; if not, the sum is none.
 template <int N>
 __device__ __forceinline__ WideSum sum_across_warp(const WideSum (&v)[N], bool& fits) {
-  static_assert(N <= kMostNarrow);
   int exponent = WideSum::kNothing;
 #pragma unroll
   for (const WideSum& w : v) exponent = min(exponent, w.exponent);
   exponent = min_across_warp(exponent);
-  bool all_narrow = true;  // the likely case, a short chain of instructions
-  int64_t narrow_sum = 0;
-#pragma unroll
-  for (const WideSum& w : v) {
-    const auto low = static_cast<int64_t>(w.value);
+  // The likely case is a shorter chain of instructions. For several numbers its checks cost what it saves, and half a
+  // microsecond where it fails.
+  if constexpr (N == 1) {
+    const auto low = static_cast<int64_t>(v[0].value);
     int64_t shifted;
-    all_narrow &= narrow(low, w.exponent == WideSum::kNothing ? 0 : w.exponent - exponent, shifted) && w.value == low;
-    narrow_sum += shifted;
+    const bool fits_64 =
+        narrow(low, v[0].exponent == WideSum::kNothing ? 0 : v[0].exponent - exponent, shifted) && v[0].value == low;
+    fits = true;
+    if (__ballot_sync(kAllLanes, !fits_64) == 0) return {sum_across_warp(shifted), exponent};
   }
-  fits = true;
-  if (__ballot_sync(kAllLanes, !all_narrow) == 0) return {sum_across_warp(narrow_sum), exponent};
   return wide_sum_across_warp(v, exponent, fits);
 }
 
