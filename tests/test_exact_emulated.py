@@ -272,6 +272,30 @@ def test_slices_are_closed_in_time(emulator, dtype):
     assert_same_bits(actual, column.expand(4))
 
 
+def sums_of_columns(emulator, rows, columns, sms):
+    """Of equal columns; and the number of CTAs that share them."""
+    x = aligned(rows.unsqueeze(1).repeat(1, columns))
+    actual, units = run(emulator, x, 0, sms=sms, dtype=torch.float64, family="columns")
+    assert_same_bits(actual, round_fraction(exact_sum(rows.double().numpy()), torch.float64).expand(columns))
+    return units
+
+
+def test_warps_of_a_column_fill_64_bits(emulator):
+    """Sums in units of a window that only a few of the rows needed: all together they take more than 63 bits."""
+    r = torch.arange(256)
+    rows = (2 - 2**-23) * torch.where(r % 32 < 4, 2.0**-13, 1.0)
+    assert sums_of_columns(emulator, rows, 32, sms=0) == 1
+
+
+@pytest.mark.parametrize("up, down", [(0, 0), (14, 13), (15, 12), (16, 12), (16, 13), (40, 13), (16, 40)])
+@pytest.mark.parametrize("dtype, columns", [(torch.bfloat16, 3), (torch.float32, 8)], ids=str)
+def test_windows_of_shared_columns_lie_apart(emulator, up, down, dtype, columns):
+    """The windows of one CTA `up` octaves apart, and those of the others `down` octaves below its lowest."""
+    r = torch.arange(5120)
+    scales = torch.where(r < 1024, torch.where(r % 128 < 16, 2.0**up, 1.0), 2.0**-down)
+    assert sums_of_columns(emulator, ((2 - torch.finfo(dtype).eps) * scales).to(dtype), columns, sms=4) > 1
+
+
 @every_dtype
 def test_ties_are_decided_from_every_distance(emulator, dtype):
     x, expected = far_ties(dtype)

@@ -76,8 +76,9 @@ MUTANTS = {
         (DIGITS, "+ (before + low < low)", "", "the carry between the halves of a word"),
         (DIGITS, "lane < 4 ? piece(lane + 1)", "lane < 0 ? piece(lane + 1)", "the top of a warp's sum"),
         (DIGITS, "uint64_t{limb(i)} << 32 | limb(i - 1)", "uint64_t{limb(i)} << 32", "a digit's lower part"),
-        (DIGITS, "kCut = 128 - 53", "kCut = 128 - 54", "what a double holds"),
-        (DIGITS, "| (top << 53 != 0)", "", "what is cut off a sum"),
+        (DIGITS, "| (cut ? 1 : 0)", "", "what is cut off a sum of more than 64 bits"),
+        (DIGITS, "shift = 65 -", "shift = 63 -", "the leading 64 bits of a sum"),
+        (DIGITS, "(toward_zero) | cut)", "(toward_zero))", "what is cut off a sum"),
         (DIGITS, "kOddDivisorBits = 27", "kOddDivisorBits = 28", "the largest divisor of a sum rounded to odd"),
         (TUNING, "bits = 127 - 2 * kSliceBits - 1", "bits = 127 - kSliceBits", "how far apart windows may be"),
         (TILE, "kTopBits = 3, kTogether = 1 << kTopBits", "kTopBits = 3, kTogether = 16", "how many add in a double"),
@@ -107,6 +108,7 @@ MUTANTS = {
         (SUMS, "w.value << (w.exponent - exponent)", "w.value", "the exponents of partial sums"),
         (FINISH, "in_words |= p.has_words != 0;", "", "the words of partial sums"),
         (WARP_ROWS, "slices.clear();", "", "the end of a row"),
+        (COLUMNS, "kWords : octaves}", "kWords : 0}", "the highest window of a column's CTA"),
         (COLUMNS, ".second -= carry[v] << kSliceBits;", ".second;", "the carry between slices"),
         (COLUMNS, "if (magnitude(x) < least) {", "if (magnitude(x) < least / 2) {", "what a column's slices hold"),
     ],
@@ -116,6 +118,8 @@ MUTANTS = {
 EMULATED = "tests/test_exact_emulated.py"
 FIRST = (
     "rows_fill_a_double",
+    "warps_of_a_column_fill_64_bits",
+    "windows_of_shared_columns_lie_apart",
     "rows_begin_anywhere",
     "ties_are_decided_from_every_distance",
     "slices_are_closed_in_time",
@@ -183,6 +187,10 @@ def main() -> int:
     if unknown := set(arguments.parts) - set(MUTANTS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are cpu and kernels")
     survived = 0
+    for part in MUTANTS:
+        for name, old, _, what in MUTANTS[part]:
+            if old not in (ROOT / name).read_text():
+                sys.exit(f"{what}: {name} does not hold {old!r}")
     for part in arguments.parts or MUTANTS:
         tests = TESTS[part]
         copy_tree()
@@ -194,8 +202,6 @@ def main() -> int:
                 continue
             copy_tree()
             text = (COPY / name).read_text()
-            if old not in text:
-                sys.exit(f"{name} does not hold {old!r}")
             (COPY / name).write_text(text.replace(old, new))
             if part == "cpu":
                 build()

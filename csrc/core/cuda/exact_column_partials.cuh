@@ -7,12 +7,14 @@
 
 namespace torch_reduce::cuda {
 
-// What CTAs leave that share columns. [unit][tile]: the exponent of their integers, and whether there are words too;
-// the integers, [unit][lower, upper half][output]; superaccumulators, [unit][word][output].
+// What CTAs leave that share columns. [unit][tile]: the exponent of their integers, that of the lowest window of a
+// warp, and how many octaves above it the highest one lies, as the integers are so much larger; the integers,
+// [unit][lower, upper half][output]; superaccumulators, [unit][word][output].
 struct ColumnPartials {
   static constexpr int kNothing = INT_MAX;  // for an exponent: all integers are zero
+  static constexpr int kWords = -1;         // for octaves: there are superaccumulators too
   struct alignas(8) Header {
-    int exponent, has_words;
+    int exponent, octaves;
   };
   Header* headers;
   int64_t* sums;
@@ -46,7 +48,7 @@ __device__ __noinline__ void finish_column_in_words(const ColumnPartials& p, uin
     if (header.exponent != ColumnPartials::kNothing) {
       split_wide<F>(p.sum(unit, output), header.exponent, [&](int d, int64_t piece) { word[d] += piece; });
     }
-    if (header.has_words == 0) continue;
+    if (header.octaves != ColumnPartials::kWords) continue;
     for (int d = 0; d < F::kWords; ++d) word[d] += *p.word<F>(unit, d, output);
   }
   finish_words<F>(sink, place, [&](int d) { return word[d]; });
@@ -82,16 +84,16 @@ __global__ void __launch_bounds__(kExactFinishColumnsThreads)
   const int64_t output = static_cast<int64_t>(batch) * a.columns.divisor + (exists ? column : 0);
 
   wait_for_previous_kernel();
-  // The sum so far, in units of the lowest exponent so far.
+  // The sum so far, in units of the lowest exponent so far; the exponent of the highest window of any warp so far.
   int low = INT_MAX, high = INT_MIN;
   bool words = false;
   int128 sum = 0;
-  const auto add = [&](int exponent, int128 v) {
+  const auto add = [&](int exponent, int highest, int128 v) {
     const int lower = min(low, exponent);
     if (low - lower < kMostShift) sum <<= low == INT_MAX ? 0 : low - lower;
     if (exponent - lower < kMostShift) sum += v << (exponent - lower);
     low = lower;
-    high = max(high, exponent);
+    high = max(high, highest);
   };
   constexpr int kAtOnce = 8;
   for (uint32_t first = warp; first < p.units; first += kAtOnce * kWarps) {
@@ -107,8 +109,9 @@ __global__ void __launch_bounds__(kExactFinishColumnsThreads)
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      words |= header[i].has_words != 0;
-      if (header[i].exponent != ColumnPartials::kNothing) add(header[i].exponent, v[i]);
+      const auto [exponent, octaves] = header[i];
+      words |= octaves == ColumnPartials::kWords;
+      if (exponent != ColumnPartials::kNothing) add(exponent, exponent + octaves, v[i]);
     }
   }
   lowest[warp][lane] = low;
@@ -122,8 +125,7 @@ __global__ void __launch_bounds__(kExactFinishColumnsThreads)
   for (int w = 1; w < kWarps; ++w) {
     const int128 v = (static_cast<int128>(static_cast<int64_t>(halves[1][w][lane])) << 64) + halves[0][w][lane];
     words |= highest[w][lane] == INT_MAX;
-    if (lowest[w][lane] != INT_MAX) add(lowest[w][lane], v);
-    high = max(high, highest[w][lane]);
+    if (lowest[w][lane] != INT_MAX) add(lowest[w][lane], highest[w][lane], v);
   }
   if (words || (high > low && high - low > a.most_apart)) {
     return finish_column_in_words<F>(p, tile, output, a.sink, place);

@@ -163,29 +163,33 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   __syncthreads();
 
   // The warps' windows differ by some octaves, seldom by more.
-  int window[exact::kWarps], base = INT_MAX;
+  int window[exact::kWarps], base = INT_MAX, highest = INT_MIN;
 #pragma unroll
   for (int w = 0; w < exact::kWarps; ++w) {
     window[w] = windows[w];
     base = min(base, window[w]);
+    highest = max(highest, window[w] == INT_MAX ? INT_MIN : window[w]);
   }
-  bool has_words = spilled;
-#pragma unroll
-  for (int of : window) has_words |= of != INT_MAX && of - base > a.most_apart;
+  const int octaves = base == INT_MAX ? 0 : highest - base;
+  const bool has_words = spilled || octaves > a.most_apart;
   const int exponent = base == INT_MAX ? ColumnPartials::kNothing : base - kSliceBits;
-  if (a.partials.units > 1 && threadIdx.x == 0) a.partials.headers[blockIdx.x] = {exponent, has_words};
+  if (a.partials.units > 1 && threadIdx.x == 0) {
+    a.partials.headers[blockIdx.x] = {exponent, has_words ? ColumnPartials::kWords : octaves};
+  }
 #pragma unroll 1
   for (int s = threadIdx.x; s < width; s += blockDim.x) {
     const auto slot = [&](int w, int slice) { return slots[(w * kSlices + slice) * width + s]; };
     bool all_narrow = !second_slice;
-    int64_t narrow_sum = 0;
+    uint64_t of_all = 0;
+    static_assert(exact::kWarps <= kMostNarrow);
 #pragma unroll
     for (int w = 0; w < exact::kWarps; ++w) {
       if (window[w] == INT_MAX) continue;
       int64_t shifted;
       all_narrow &= narrow(slot(w, 0), window[w] - base, shifted);
-      narrow_sum += shifted;
+      of_all += static_cast<uint64_t>(shifted);
     }
+    const auto narrow_sum = static_cast<int64_t>(of_all);
     int128 sum = static_cast<int128>(narrow_sum) << kSliceBits;
     if (!all_narrow) {
       sum = 0;

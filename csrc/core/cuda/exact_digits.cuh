@@ -149,16 +149,16 @@ __device__ __forceinline__ void finish_value(const ExactSink& s, int64_t place, 
     return finish_value_as(s.out, place, s.type, s.divisor, v, exponent);
   }
   if (v == 0) return finish_double<In>(s, place, 0.0);
-  auto narrow = static_cast<int64_t>(v);
-  if (narrow != v) {
+  auto leading = static_cast<int64_t>(v);
+  if (leading != v) {
     const auto high = static_cast<int64_t>(v >> 64);
     const int shift = 65 - exact::leading_zeros(static_cast<uint64_t>(high ^ (high >> 63)) | 1);
-    narrow = shifted_to_odd(v, shift);
+    leading = shifted_to_odd(v, shift);
     exponent += shift;
   }
   // To 53 bits: towards zero, and the last bit set if anything was cut.
-  const double toward_zero = __ll2double_rz(narrow);
-  const int64_t cut = __double2ll_rz(toward_zero) != narrow;
+  const double toward_zero = __ll2double_rz(leading);
+  const int64_t cut = __double2ll_rz(toward_zero) != leading;
   const double odd = __longlong_as_double(__double_as_longlong(toward_zero) | cut);
   finish_double<In>(s, place, odd * power_of_two(exponent));
 }

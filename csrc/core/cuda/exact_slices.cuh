@@ -195,7 +195,8 @@ __device__ __forceinline__ int128 exchange(int128 v, int lane_mask) {
 
 // Sums seldom need more than 64 bits, though their bound does: v * 2^shift, and whether it is a number of kNarrowBits
 // and a sign, of which kMostNarrow add up in 63.
-constexpr int kNarrowBits = 60, kMostNarrow = 8, kMostNarrowShift = 15;
+constexpr int kNarrowBits = 60, kMostNarrow = 8;
+constexpr int kMostNarrowShift = 15;  // also the mask of legal shifts
 __device__ __forceinline__ bool narrow(int64_t v, int shift, int64_t& shifted) {
   shifted = v << (shift & kMostNarrowShift);
   return shift <= kMostNarrowShift && v == shifted >> shift && shifted >> kNarrowBits == shifted >> 63;
