@@ -242,12 +242,12 @@ def test_ranges_around_the_windows(emulator, octaves, dtype):
 
 
 @pytest.mark.parametrize("loads, exponent", [(1, 49), (4, 46)], ids=["short rows", "rows of one tile"])
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
 def test_rows_fill_a_double(emulator, loads, exponent, dtype):
-    """A 1 that a double loses beside the sum of half of the lanes, were the other elements in its window."""
+    """An odd number whose 1 a double loses beside the sum of half of the lanes, were the others in its window."""
     of_lanes = 16 * 16 // dtype.itemsize  # one load of half of a warp
     row = torch.tensor([1.0, -1.0]).repeat_interleave(of_lanes).repeat(loads) * 2.0**exponent
-    row[0], row[-1] = 1, 0
+    row[0], row[-1] = 1 / torch.finfo(dtype).eps + 1, 0
     check(emulator, row.to(dtype).repeat(3, 1), 1)
 
 

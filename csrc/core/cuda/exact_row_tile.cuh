@@ -175,7 +175,7 @@ __device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& s
 }
 
 // The sum of all elements of a warp's tile as a double, in every lane. Returns whether it is exact: multiples of 2^w
-// below 2^(w+53) / n add in a double without error, and are all that many tiles have.
+// below 2^(w+53) / n add in a double without error, and many tiles hold no others.
 template <class In, class Tile>
 __device__ __forceinline__ bool sum_in_doubles(const Tile& t, double& sum) {
   constexpr int kBits = 53 - log2_above(kWarp * Tile::kElements);
