@@ -73,8 +73,11 @@ class Limit:
         """Eight 16-byte loads a thread, fewer where that would leave SMs without a CTA."""
         return next((k for k in (8, 4, 2) if nbytes // (512 * 16 * k) >= self._sms), 1)
 
-    def call(self, case: Case):
-        """A contender: from an input to an output of the right size whose content means nothing."""
+    def call(self, case: Case, *, ahead: bool = False):
+        """A contender: from an input to an output of the right size whose content means nothing.
+
+        `ahead`: launched before the kernel before has ended, as the operators' kernels are.
+        """
         in_bytes, out_bytes = case.in_bytes // 16 * 16, (case.out_bytes + 15) // 16 * 16
         loads = self.loads(in_bytes)
 
@@ -86,6 +89,7 @@ class Limit:
                 ctypes.c_void_p(out.data_ptr()),
                 ctypes.c_int64(out_bytes),
                 ctypes.c_int(loads),
+                ctypes.c_int(ahead),
                 _stream(),
             )
             _check(status, "limit")

@@ -48,6 +48,8 @@ def _line(row: dict, mode: str) -> dict:
     if row["device"] == "cuda" and row["suite"] != "host":
         line["limit us"] = _time(contenders["limit"]["us"]["median"]) if "limit" in contenders else "n/a"
         line["x limit"] = f"{c['times_limit']['median']:.3f}" if "times_limit" in c else "n/a"
+        if "limit_ahead" in contenders:
+            line["ahead us"] = _time(contenders["limit_ahead"]["us"]["median"])
     for peer in ("torch", "inductor", "cub", "cub_not_guaranteed", "cub_gpu_to_gpu", "torch_fp64", "fsum"):
         if peer in contenders:
             line[f"{peer} us"] = _time(contenders[peer]["us"]["median"])
@@ -104,7 +106,8 @@ _LEFT = {"op", "dtype", "shape / dims", "mode", "gradient", "bits", "torch's bit
 NOTES = """\
 us: median of one call's time; ± half its interquartile range. GB/s: input and output bytes. x torch: torch's time over
 ours, median [quartiles] of the ratio within a round. x limit: our time over that of a kernel that only reads the input
-and writes the output. error: largest |result - fp64| over the outputs, relative to the sum of |x| (a product's: to the
+and writes the output; ahead: the time of that kernel if it is launched before the one before it has ended, as ours are.
+error: largest |result - fp64| over the outputs, relative to the sum of |x| (a product's: to the
 result). bits: "same", or how many different results came of how many runs (on the CPU at every thread count).
 """
 

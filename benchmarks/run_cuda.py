@@ -57,8 +57,9 @@ class Bench:
         if "atomic" in recordings:
             parts = torch_reduce.explain(inputs.tensors[0], case.dims, op=case.op, mode="atomic").split
         entry = row(case, "cuda", samples, bounds=check.bounds(case, parts), failed=failed)
-        if "limit" in recordings:
-            del recordings["limit"], calls["limit"]  # its output means nothing
+        for name in ("limit", "limit_ahead"):
+            if name in recordings:
+                del recordings[name], calls[name]  # its output means nothing
         self._check(case, entry, calls, recordings)
         return entry
 
@@ -66,6 +67,8 @@ class Bench:
         calls: dict[str, contenders.Call] = {}
         if self.limit.available:
             calls["limit"] = self.limit.call(case)
+            if case.suite in ("full", "exact", "shapes"):
+                calls["limit_ahead"] = self.limit.call(case, ahead=True)
         for mode in contenders.modes(case):
             calls[mode] = contenders.ours(case, mode)
         calls["torch"] = contenders.eager(case)
