@@ -272,10 +272,10 @@ def test_slices_are_closed_in_time(emulator, dtype):
     assert_same_bits(actual, column.expand(4))
 
 
-def sums_of_columns(emulator, rows, columns, sms):
+def sums_of_columns(emulator, rows, columns, sms, vector=-1):
     """Of equal columns; and the number of CTAs that share them."""
     x = aligned(rows.unsqueeze(1).repeat(1, columns))
-    actual, units = run(emulator, x, 0, sms=sms, dtype=torch.float64, family="columns")
+    actual, units = run(emulator, x, 0, sms=sms, dtype=torch.float64, family="columns", vector=vector)
     assert_same_bits(actual, round_fraction(exact_sum(rows.double().numpy()), torch.float64).expand(columns))
     return units
 
@@ -294,6 +294,12 @@ def test_windows_of_shared_columns_lie_apart(emulator, up, down, dtype, columns)
     r = torch.arange(5120)
     scales = torch.where(r < 1024, torch.where(r % 128 < 16, 2.0**up, 1.0), 2.0**-down)
     assert sums_of_columns(emulator, ((2 - torch.finfo(dtype).eps) * scales).to(dtype), columns, sms=4) > 1
+
+
+def test_many_ctas_share_columns(emulator):
+    """More than a column has threads in the second kernel. Their sums are negative, so that all bits are set."""
+    rows = torch.full((260 * 512,), -1.5, dtype=torch.float64)
+    assert sums_of_columns(emulator, rows, 4, sms=130, vector=0) == 260
 
 
 @every_dtype

@@ -186,6 +186,12 @@ T atomicMin(T* target, T v) {
   return before;
 }
 template <class T>
+T atomicMax(T* target, T v) {
+  const T before = *target;
+  *target = std::max(before, v);
+  return before;
+}
+template <class T>
 T __ldcg(const T* p) {
   return *p;
 }

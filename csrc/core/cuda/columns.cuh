@@ -232,12 +232,13 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   Loads<O, In, Acc, A, kHalf, Steps> left, right;
   int64_t row = first(0);
   bool all = full(row);
+  wait_for_previous_kernel();
   left.load(a, start, row + leaf_of_lane, all);
   C c;
 #pragma unroll 1
   for (int b = 0; b < batches; ++b) {
     right.load(a, start, row + leaf_of_lane + kHalf, all);
-    if (b + 1 == batches) allow_next_kernel();
+    if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
     c = left.reduce();
     if (b + 1 < batches) {
       row = first(b + 1);

@@ -3,7 +3,7 @@
 
 #include <climits>
 
-#include "exact_digits.cuh"
+#include "exact_sums.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -54,83 +54,84 @@ __device__ __noinline__ void finish_column_in_words(const ColumnPartials& p, uin
   finish_words<F>(sink, place, [&](int d) { return word[d]; });
 }
 
-// A CTA has the outputs of a warp's width, and its warps have the units in turn.
+// A CTA has 2^log_across columns of one tile, and its groups of so many threads have the units in turn.
 struct ExactFinishColumnsArgs {
   ExactSink sink;
   ColumnPartials partials;
   FastDivisor columns, ctas_across;  // of a batch; CTAs of this kernel over them
-  int width;                         // columns of a tile
+  int log_across, log_width;         // 2^log_width columns are a tile of the kernel before
   uint32_t tiles_across;
   int64_t column_out_stride;
   KeptIndex<Access::Strided> batch;
   int most_apart;
 };
-constexpr int kExactFinishColumnsThreads = 256;
-constexpr int kMostShift = 64;  // larger ones are of exponents too far apart, whose sum is not used
 
 template <class In>
-__global__ void __launch_bounds__(kExactFinishColumnsThreads)
+__global__ void __launch_bounds__(exact::kFinishColumnsThreads)
     exact_finish_columns(const __grid_constant__ ExactFinishColumnsArgs a) {
   using F = exact::FormatOf<In>;
-  constexpr int kWarps = kExactFinishColumnsThreads / kWarp;
-  __shared__ int lowest[kWarps][kWarp], highest[kWarps][kWarp];
-  __shared__ uint64_t halves[2][kWarps][kWarp];
+  __shared__ int lowest, highest;
+  __shared__ SharedSums<kWarp> sums;
   const ColumnPartials& p = a.partials;
-  const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const uint32_t x = threadIdx.x & ((1u << a.log_across) - 1), group = threadIdx.x >> a.log_across;
+  const uint32_t groups = blockDim.x >> a.log_across;
   const uint32_t batch = a.ctas_across.quotient(blockIdx.x);
-  const uint32_t column = (blockIdx.x - batch * a.ctas_across.divisor) * kWarp + lane;
+  const uint32_t column0 = (blockIdx.x - batch * a.ctas_across.divisor) << a.log_across, column = column0 + x;
   const bool exists = column < a.columns.divisor;
-  const uint32_t tile = batch * a.tiles_across + (exists ? column : 0) / a.width;
-  const int64_t output = static_cast<int64_t>(batch) * a.columns.divisor + (exists ? column : 0);
+  const uint32_t tile = batch * a.tiles_across + (column0 >> a.log_width);
+  const int64_t output = static_cast<int64_t>(batch) * a.columns.divisor + (exists ? column : column0);
+  if (threadIdx.x == 0) {
+    lowest = INT_MAX;
+    highest = INT_MIN;
+  }
+  sums.clear();
+  __syncthreads();
 
   wait_for_previous_kernel();
-  // The sum so far, in units of the lowest exponent so far; the exponent of the highest window of any warp so far.
+  allow_next_kernel();
+  const auto header_of = [&](uint32_t unit) { return p.headers[unit * p.tiles + tile]; };
+  ColumnPartials::Header header{ColumnPartials::kNothing, 0};
+  int128 v = 0;
+  if (group < p.units) {  // nearly always a thread has one unit at most
+    header = header_of(group);
+    v = p.sum(group, output);
+  }
+  int exponent = header.exponent;
+  // The lowest exponent, and that of the highest window of any warp: INT_MAX where there are words.
   int low = INT_MAX, high = INT_MIN;
-  bool words = false;
-  int128 sum = 0;
-  const auto add = [&](int exponent, int highest, int128 v) {
-    const int lower = min(low, exponent);
-    if (low - lower < kMostShift) sum <<= low == INT_MAX ? 0 : low - lower;
-    if (exponent - lower < kMostShift) sum += v << (exponent - lower);
-    low = lower;
-    high = max(high, highest);
-  };
-  constexpr int kAtOnce = 8;
-  for (uint32_t first = warp; first < p.units; first += kAtOnce * kWarps) {
-    ColumnPartials::Header header[kAtOnce];
-    int128 v[kAtOnce];
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const uint32_t unit = first + i * kWarps;
-      header[i] = {ColumnPartials::kNothing, 0};
-      if (unit >= p.units) continue;
-      header[i] = p.headers[unit * p.tiles + tile];
-      v[i] = p.sum(unit, output);
+  for (uint32_t unit = group;;) {
+    if (header.exponent != ColumnPartials::kNothing) {
+      low = min(low, header.exponent);
+      high = max(high, header.exponent + header.octaves);
     }
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const auto [exponent, octaves] = header[i];
-      words |= octaves == ColumnPartials::kWords;
-      if (exponent != ColumnPartials::kNothing) add(exponent, exponent + octaves, v[i]);
-    }
+    if (header.octaves == ColumnPartials::kWords) high = INT_MAX;
+    unit += groups;
+    if (unit >= p.units) break;
+    header = header_of(unit);
   }
-  lowest[warp][lane] = low;
-  highest[warp][lane] = words ? INT_MAX : high;
-  halves[0][warp][lane] = static_cast<uint64_t>(sum);
-  halves[1][warp][lane] = static_cast<uint64_t>(sum >> 64);
+  low = min_across_warp(low);
+  high = max_across_warp(high);
+  if (threadIdx.x % kWarp == 0) {
+    atomicMin(&lowest, low);
+    atomicMax(&highest, high);
+  }
   __syncthreads();
-  if (warp > 0 || !exists) return;
+  low = lowest;
+  high = highest;
   const int64_t place = a.batch.out(batch) + column * a.column_out_stride;
-#pragma unroll
-  for (int w = 1; w < kWarps; ++w) {
-    const int128 v = (static_cast<int128>(static_cast<int64_t>(halves[1][w][lane])) << 64) + halves[0][w][lane];
-    words |= highest[w][lane] == INT_MAX;
-    if (lowest[w][lane] != INT_MAX) add(lowest[w][lane], highest[w][lane], v);
+  if (high != INT_MIN && (high == INT_MAX || high - low > a.most_apart)) {
+    if (group == 0 && exists) finish_column_in_words<F>(p, tile, output, a.sink, place);
+    return;
   }
-  if (words || (high > low && high - low > a.most_apart)) {
-    return finish_column_in_words<F>(p, tile, output, a.sink, place);
+  for (uint32_t unit = group; unit < p.units;) {
+    if (exponent != ColumnPartials::kNothing) sums.add(x, v << (exponent - low));
+    unit += groups;
+    if (unit >= p.units) break;
+    exponent = header_of(unit).exponent;
+    v = p.sum(unit, output);
   }
-  finish_value<In>(a.sink, place, sum, low);
+  __syncthreads();
+  if (group == 0 && exists) finish_value<In>(a.sink, place, sums.of(x), low);
 }
 
 }  // namespace torch_reduce::cuda

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   constexpr int V = ColumnTile::V, kSlices = has_second_slice<In> ? 2 : 1;
   alignas(16) __shared__ int windows[exact::kWarps];
   __shared__ bool spilled, second_slice;
-  allow_next_kernel();
+  a.partials.units > 1 ? allow_next_kernel() : allow_next_kernel_if_small();
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   const int across = 1 << a.log_across, along = blockDim.x >> a.log_across, width = across * V;
@@ -95,6 +95,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   const int64_t end = column < a.source.columns ? unit_end : 0;
   const int64_t rows_of_warp = unit_end - (begin - (lane >> a.log_across));
 
+  wait_for_previous_kernel();
   ColumnTile next = a.source.template load<In, Loads>(top, begin, along, end);
   for (int i = threadIdx.x; i < F::kWords * width; i += blockDim.x) words[i] = 0;
   if (threadIdx.x == 0) {
@@ -163,13 +164,8 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   __syncthreads();
 
   // The warps' windows differ by some octaves, seldom by more.
-  int window[exact::kWarps], base = INT_MAX, highest = INT_MIN;
-#pragma unroll
-  for (int w = 0; w < exact::kWarps; ++w) {
-    window[w] = windows[w];
-    base = min(base, window[w]);
-    highest = max(highest, window[w] == INT_MAX ? INT_MIN : window[w]);
-  }
+  const int warps = blockDim.x / kWarp, a_window = lane < exact::kWarps ? windows[lane] : INT_MAX;
+  const int base = min_across_warp(a_window), highest = max_across_warp(a_window == INT_MAX ? INT_MIN : a_window);
   const int octaves = base == INT_MAX ? 0 : highest - base;
   const bool has_words = spilled || octaves > a.most_apart;
   const int exponent = base == INT_MAX ? ColumnPartials::kNothing : base - kSliceBits;
@@ -179,30 +175,29 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
 #pragma unroll 1
   for (int s = threadIdx.x; s < width; s += blockDim.x) {
     const auto slot = [&](int w, int slice) { return slots[(w * kSlices + slice) * width + s]; };
+    int128 sum = 0;
     bool all_narrow = !second_slice;
-    uint64_t of_all = 0;
-    static_assert(exact::kWarps <= kMostNarrow);
+    if (all_narrow) {
+      uint64_t of_all = 0;
+      static_assert(exact::kWarps <= kMostNarrow);
 #pragma unroll
-    for (int w = 0; w < exact::kWarps; ++w) {
-      if (window[w] == INT_MAX) continue;
-      int64_t shifted;
-      all_narrow &= narrow(slot(w, 0), window[w] - base, shifted);
-      of_all += static_cast<uint64_t>(shifted);
-    }
-    const auto narrow_sum = static_cast<int64_t>(of_all);
-    int128 sum = static_cast<int128>(narrow_sum) << kSliceBits;
-    if (!all_narrow) {
-      sum = 0;
-#pragma unroll 1
       for (int w = 0; w < exact::kWarps; ++w) {
         if (windows[w] == INT_MAX) continue;
-        const int128 v = join(slot(w, 0), kSlices > 1 ? slot(w, 1) : 0);
-        const int apart = windows[w] - base;
-        if (apart <= a.most_apart) {
-          sum += v << apart;
-        } else {
-          spill<F>(Digits{words + s, width}, v, windows[w] - kSliceBits);
-        }
+        int64_t shifted;
+        all_narrow &= narrow(slot(w, 0), windows[w] - base, shifted);
+        of_all += static_cast<uint64_t>(shifted);
+      }
+      if (all_narrow) sum = static_cast<int128>(static_cast<int64_t>(of_all)) << kSliceBits;
+    }
+#pragma unroll 1
+    for (int w = 0; !all_narrow && w < warps; ++w) {
+      if (windows[w] == INT_MAX) continue;
+      const int128 v = join(slot(w, 0), kSlices > 1 ? slot(w, 1) : 0);
+      const int apart = windows[w] - base;
+      if (apart <= a.most_apart) {
+        sum += v << apart;
+      } else {
+        spill<F>(Digits{words + s, width}, v, windows[w] - kSliceBits);
       }
     }
     const int64_t c = column0 + (s & (across - 1)) * V + (s >> a.log_across);
@@ -213,7 +208,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
       if (!has_words) continue;
       for (int d = 0; d < F::kWords; ++d) *a.partials.template word<F>(unit, d, output) = words[d * width + s];
     } else if (!has_words) {
-      finish_value<In>(a.sink, place, all_narrow ? narrow_sum : sum, all_narrow ? base : exponent);
+      finish_value<In>(a.sink, place, sum, exponent);
     } else {
       if (sum != 0) spill<F>(Digits{words + s, width}, sum, exponent);
       finish_words<F>(a.sink, place, [&](int d) { return words[d * width + s]; });

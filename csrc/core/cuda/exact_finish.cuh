@@ -178,48 +178,48 @@ struct ExactFinishArgs {
 };
 constexpr int kExactFinishThreads = 512;
 
-// One warp has all partials' sums in its registers. The others are there for words, which are many.
+// A thread has a CTA's sum. All are there for words, which are many.
 template <class In>
 __global__ void __launch_bounds__(kExactFinishThreads) exact_finish(const __grid_constant__ ExactFinishArgs a) {
   using F = exact::FormatOf<In>;
-  constexpr int kOfLane = exact::kMostUnits / kWarp;
-  static_assert(exact::kMostUnits % kWarp == 0);
+  static_assert(exact::kMostUnits <= kExactFinishThreads);
   __shared__ int64_t words[F::kWords];
   __shared__ bool any_words, has_words[exact::kMostUnits];
+  __shared__ WideSum sums[kWarp];
   const int64_t first = static_cast<int64_t>(blockIdx.x) * a.partials.units;
   const int64_t place = a.kept.out(blockIdx.x);
+  const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   for (int d = threadIdx.x; d < F::kWords; d += kExactFinishThreads) words[d] = 0;
+  if (threadIdx.x == 0) any_words = a.sink.words;
   __syncthreads();
   wait_for_previous_kernel();
+  allow_next_kernel();
 
   WideSum sum;
-  bool fits = true;
-  if (threadIdx.x < kWarp) {
-    WideSum sums[kOfLane];
-    bool in_words = a.sink.words;
-#pragma unroll
-    for (int i = 0; i < kOfLane; ++i) {
-      const uint32_t unit = i * kWarp + threadIdx.x;
-      if (unit >= a.partials.units) continue;
-      const ExactPartial p = a.partials.sums[first + unit];
-      sums[i] = p.sum();
-      has_words[unit] = p.has_words != 0;
-      in_words |= p.has_words != 0;
-    }
-    sum = sum_across_warp(sums, fits);
-    in_words = __ballot_sync(kAllLanes, in_words) != 0 || !fits;
-    if (!fits) {
-#pragma unroll 1
-      for (uint32_t unit = threadIdx.x; unit < a.partials.units; unit += kWarp) {
-        spill_sum<F>(Digits{words, 1}, a.partials.sums[first + unit].sum());
-      }
-      sum = {};
-    }
-    if (threadIdx.x == 0) {
-      if (!in_words) finish_value<In>(a.sink, place, sum.value, sum.exponent);
-      any_words = in_words;
-    }
+  if (threadIdx.x < a.partials.units) {
+    const ExactPartial p = a.partials.sums[first + threadIdx.x];
+    sum = p.sum();
+    has_words[threadIdx.x] = p.has_words != 0;
+    if (p.has_words != 0) any_words = true;
   }
+  // First the sums of warps, then that of all.
+#pragma unroll 1
+  for (int level = 0; level < 2; ++level) {
+    const WideSum own = sum;
+    bool fits;
+    sum = wide_sum_across_warp(own, min_across_warp(own.exponent), fits);  // short code, as it runs once
+    if (!fits) {
+      spill_sum<F>(Digits{words, 1}, own);
+      sum = {};
+      any_words = true;
+    }
+    if (level > 0) break;
+    if (lane == 0) sums[warp] = sum;
+    __syncthreads();
+    if (warp > 0) break;
+    sum = lane < kExactFinishThreads / kWarp ? sums[lane] : WideSum{};
+  }
+  if (threadIdx.x == 0 && !any_words) finish_value<In>(a.sink, place, sum.value, sum.exponent);
   __syncthreads();
   if (!any_words) return;
 

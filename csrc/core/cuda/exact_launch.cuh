@@ -133,25 +133,26 @@ cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layo
                               exact::most_apart(plan.unit_rows)};
   const cudaError_t status = start(exact_columns<In, A, exact::kColumnsLoads>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
-  const int64_t ctas_across = (columns + kWarp - 1) / kWarp;
+  const int64_t ctas_across = ((columns - 1) >> plan.finish_log_across) + 1;
   const ExactFinishColumnsArgs finish{sink,
                                       partials,
                                       FastDivisor(columns),
                                       FastDivisor(ctas_across),
-                                      exact_width<In, A> << plan.log_across,
+                                      plan.finish_log_across,
+                                      log2_above(exact_width<In, A> << plan.log_across),
                                       static_cast<uint32_t>(tiles_across),
                                       layout.kept[layout.kept_dims - 1].out_stride,
                                       KeptIndex<Access::Strided>(layout, 1),
                                       exact::most_apart(layout.n)};
   return start(exact_finish_columns<In>, finish,
-               Launch{ctas_across * batches, kExactFinishColumnsThreads, 0, l.stream, dependent});
+               Launch{ctas_across * batches, plan.finish_block, 0, l.stream, dependent});
 }
 
 template <class In>
 cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b,
                                cudaStream_t stream, bool dependent) {
   const ExactSink sink = make_exact_sink(p, words, b);
-  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, false};
+  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent};
   const Layout& layout = p.layout;
   switch (plan.family) {
     case Family::Rows:

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
   __shared__ int taken[exact::kRowsWarps];  // tiles, by a team
   __shared__ bool has_words[exact::kRowsWarps];
   __shared__ WideSum sums[exact::kRowsWarps];  // of the warps
-  allow_next_kernel();
+  a.units.divisor > 1 ? allow_next_kernel() : allow_next_kernel_if_small();
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
   const int team_warps = 1 << a.log_team, team = warp >> a.log_team, in_team = warp & (team_warps - 1);
@@ -45,6 +45,7 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
   const int64_t first_tile = unit * a.unit_tiles;
   const int64_t end = exists ? min((a.source.span + kTile - 1) / kTile, first_tile + a.unit_tiles) : 0;
   int64_t tile = first_tile + in_team;
+  wait_for_previous_kernel();
   Tile<In, A, Loads> next;
   if (tile < end) next = a.source.template load<In, Loads>(place_in, tile);
 
@@ -72,12 +73,12 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
   if (closed) has_words[team] = true;
   __syncthreads();
   if (in_team != 0 || !exists) return;
-  WideSum of_warp[1];
-  if (lane < team_warps) of_warp[0] = sums[warp + lane];
+  WideSum of_warp;
+  if (lane < team_warps) of_warp = sums[warp + lane];
   bool fits;
   sum = sum_across_warp(of_warp, fits);
   if (!fits) {
-    spill_sum<F>({words, 1}, of_warp[0]);
+    spill_sum<F>({words, 1}, of_warp);
     sum = {};
   }
   const bool in_words = has_words[team] || !fits;

@@ -93,7 +93,9 @@ __global__ void __launch_bounds__(kExactThreads, 3)
   if (column >= a.source.columns) return;
   const In* top = a.source.template top<In>(batch, column);
 
+  wait_for_previous_kernel();
   ColumnTile next = a.source.template load<In, Loads>(top, 0, 1, a.source.n);
+  allow_next_kernel_if_small();
   Range<In> range;
   double sum[V] = {};
 #pragma unroll 1

@@ -53,6 +53,7 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
       (static_cast<int64_t>(blockIdx.x) * exact::kWarps + warp) * (kUnroll * rows_per_warp) + (lane >> a.log_lanes);
 
   RowTile part[kUnroll];
+  wait_for_previous_kernel();
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + u * rows_per_warp;
@@ -70,6 +71,7 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
     }
   }
 
+  allow_next_kernel_if_small();
   // Where one window does for the whole warp, nothing is left to find out.
   const auto unit_for_sums = [](uint32_t most) { return max(above<In>(most) - exact::kShortBits, F::kLowest); };
   Range<In> range[kUnroll], all;

@@ -36,39 +36,50 @@ __device__ __forceinline__ int min_across_warp(int v) {
 __device__ __forceinline__ int max_across_warp(int v) { return ~min_across_warp(~v); }
 
 // In units of 2^exponent, the lowest of all.
-template <int N>
-__device__ __forceinline__ WideSum wide_sum_across_warp(const WideSum (&v)[N], int exponent, bool& fits) {
-  static_assert(N <= 8);
-  constexpr int kRoom = 126 - 5 - 3;  // 32 N numbers, and a sign
-  int above = INT_MIN;
-#pragma unroll
-  for (const WideSum& w : v) above = max(above, w.above());
-  above = max_across_warp(above);
+__device__ __forceinline__ WideSum wide_sum_across_warp(const WideSum& v, int exponent, bool& fits) {
+  constexpr int kRoom = 126 - 8;  // 32 numbers take five bits and a sign
+  const int above = max_across_warp(v.above());
   fits = exponent == WideSum::kNothing || above - exponent <= kRoom;
-  int128 sum = 0;
-#pragma unroll
-  for (const WideSum& w : v) sum += w.exponent == WideSum::kNothing || !fits ? 0 : w.value << (w.exponent - exponent);
-  return {sum_across_warp(sum), exponent};
+  const int128 shifted = v.exponent == WideSum::kNothing || !fits ? 0 : v.value << (v.exponent - exponent);
+  return {sum_across_warp(shifted), exponent};
 }
 
-// The sum of all numbers of all lanes, in every lane. Sets `fits` to whether 128 bits hold it; if not, the sum is none.
-template <int N>
-__device__ __forceinline__ WideSum sum_across_warp(const WideSum (&v)[N], bool& fits) {
-  int exponent = WideSum::kNothing;
-#pragma unroll
-  for (const WideSum& w : v) exponent = min(exponent, w.exponent);
-  exponent = min_across_warp(exponent);
-  // The likely case is a shorter chain of instructions. For several numbers its checks cost what it saves, and half a
-  // microsecond where it fails.
-  if constexpr (N == 1) {
-    const auto low = static_cast<int64_t>(v[0].value);
-    int64_t shifted;
-    const bool fits_64 =
-        narrow(low, v[0].exponent == WideSum::kNothing ? 0 : v[0].exponent - exponent, shifted) && v[0].value == low;
-    fits = true;
-    if (__ballot_sync(kAllLanes, !fits_64) == 0) return {sum_across_warp(shifted), exponent};
-  }
+// The sum of the numbers of all lanes, in every lane. Sets `fits` to whether 128 bits hold it; if not, the sum is none.
+__device__ __forceinline__ WideSum sum_across_warp(const WideSum& v, bool& fits) {
+  const int exponent = min_across_warp(v.exponent);
+  // The likely case is a shorter chain of instructions.
+  const auto low = static_cast<int64_t>(v.value);
+  int64_t shifted;
+  const bool fits_64 =
+      narrow(low, v.exponent == WideSum::kNothing ? 0 : v.exponent - exponent, shifted) && v.value == low;
+  fits = true;
+  if (__ballot_sync(kAllLanes, !fits_64) == 0) return {sum_across_warp(shifted), exponent};
   return wide_sum_across_warp(v, exponent, fits);
 }
+
+// Sums of threads of a CTA in shared memory, of up to kMost numbers each: in pieces, as additions of 32 bits are what
+// the hardware has. Short code: while all of memory is being read, instructions that were not met before take longest.
+template <int Sums>
+struct SharedSums {
+  static constexpr int kBits = 22, kPieces = 6, kMost = 1 << (32 - kBits);
+  uint32_t piece[kPieces][Sums];
+
+  __device__ __forceinline__ void clear() {
+    for (int i = threadIdx.x; i < kPieces * Sums; i += blockDim.x) piece[0][i] = 0;
+  }
+  __device__ __forceinline__ void add(int sum, int128 v) {
+#pragma unroll
+    for (int i = 0; i < kPieces; ++i) {
+      const auto bits = static_cast<uint32_t>(v >> kBits * i);
+      atomicAdd(&piece[i][sum], i + 1 < kPieces ? bits & ((1u << kBits) - 1) : bits);
+    }
+  }
+  __device__ __forceinline__ int128 of(int sum) const {
+    int128 v = static_cast<int32_t>(piece[kPieces - 1][sum]);
+#pragma unroll
+    for (int i = kPieces - 2; i >= 0; --i) v = (v << kBits) + piece[i][sum];
+    return v;
+  }
+};
 
 }  // namespace torch_reduce::cuda

@@ -27,12 +27,14 @@ __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
   const int64_t end = min(row + a.rows, a.outputs), tiles = OneTile ? 1 : (a.source.span + kTile - 1) / kTile;
   if (row >= end) return;
   int64_t place_in = a.kept.in(row);
+  wait_for_previous_kernel();
   auto next = a.source.template load<In, Loads>(place_in, 0);
 
   int64_t* const words = shared_words() + warp * kWarpWords;  // [copy][word]
   for (int i = lane; i < kWarpWords; i += kWarp) words[i] = 0;
   __syncwarp();
 
+  allow_next_kernel_if_small();
   OpenSlices<In, 1> slices;
   bool in_words = a.sink.words;
 #pragma unroll 1

@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __gri
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
 
   wait_for_previous_kernel();
+  allow_next_kernel();
   Counter<O, Acc, kFinishLevels> counter;
   Acc v;
   uint32_t first = threadIdx.x * a.units_per_thread;
@@ -90,6 +91,7 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_many(const __gr
   const uint32_t units = output < a.outputs ? a.units : 0;
 
   wait_for_previous_kernel();
+  allow_next_kernel();
   Counter<O, Acc, kFinishLevels> counter;
 #pragma unroll 1
   for (int u = 0; u < a.units_per_thread; u += kFinishAtOnce) {

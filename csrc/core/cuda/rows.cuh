@@ -253,6 +253,7 @@ __global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<I
   const bool joined = kAtOnce == 1 || a.log_slots >= kLogAtOnce;           // the chunks of a step belong to one row
   const int log_values = joined ? a.log_slots - kLogAtOnce : a.log_slots;  // of a row, in shared memory
 
+  wait_for_previous_kernel();
 #pragma unroll 1
   for (int step = warp; step << kLogAtOnce < chunks; step += warps) {
     Part part[kAtOnce];
@@ -270,7 +271,7 @@ __global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<I
         part[u].load(a, a.kept.in(row0 + (slot >> a.log_slots)), first, slot < chunks ? a.n - first : 0);
       }
     }
-    allow_next_kernel();
+    a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) part[u].reduce_leaves(set + u * kSets);
     if (joined) {

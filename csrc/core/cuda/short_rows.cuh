@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
       (static_cast<int64_t>(blockIdx.x) * tuning::kShortRowsWarps + warp) * (kUnroll * rows_per_warp) +
       (lane >> a.log_lanes);
   RowPart<O, In, Acc, A, Elements> part[kUnroll];
+  wait_for_previous_kernel();
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + u * rows_per_warp;
@@ -76,6 +77,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
       part[u].none();
     }
   }
+  allow_next_kernel_if_small();
   Acc v[kUnroll];
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce();

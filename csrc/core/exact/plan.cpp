@@ -98,6 +98,13 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   plan.unit_rows = std::max<int64_t>(ceil_div(steps, units) * step, 1);
   plan.units = std::max<int64_t>(ceil_div(l.n, plan.unit_rows), 1);
   plan.grid = plan.column_tiles * plan.units;
+  plan.finish_log_across = std::min(5, log2_above(width));
+  const auto groups = [&] { return kFinishColumnsThreads >> plan.finish_log_across; };
+  while (plan.finish_log_across > kFinishColumnsLeastLogAcross && groups() < plan.units) {
+    --plan.finish_log_across;
+  }
+  const int64_t wanted_groups = std::min<int64_t>(groups(), power_of_two_above(plan.units));
+  plan.finish_block = std::max(kWarp, static_cast<int>(wanted_groups << plan.finish_log_across));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct ExactPlan {
   int log_across = 0;
   int64_t unit_rows = 0, column_tiles = 0;
   bool direct = false;
+  int finish_log_across = 0, finish_block = 0;  // of the kernel that adds up units
   int64_t shared_bytes = 0, scratch_bytes = 0, expected_bytes = 0;
   int launches = 0;
 };

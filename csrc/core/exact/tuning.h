@@ -37,7 +37,7 @@ constexpr int64_t kWarpRowsRounds = 5, kMostWarpRows = 8;
 // GPU would level its SMs, but every CTA begins with no load under way (64.6 to 66.3 us at 2^26 fp32, for 62.8).
 constexpr int64_t kRowsMostWide = 2;
 constexpr int kRowsWarps = 16;
-// CTAs to a row: a warp adds up what they leave, five each lane.
+// CTAs to a row: the second kernel has a thread for what each leaves.
 constexpr int64_t kMostUnits = 160;
 // Loads of a lane in a tile, of 16 bytes or of an element; those of the next tile are under way at the same time.
 constexpr int kRowsLoads = 4;
@@ -56,6 +56,10 @@ constexpr int64_t kDirectMostRows = 1 << 10, kDirectLanesPerSm = 1024;
 constexpr int kColumnsLoads = 8;
 constexpr int kShortColumnsLoads = 4;
 constexpr int64_t kColumnsCtasPerSm = 2;
+// Where CTAs share columns, a second kernel adds up what they leave, a thread what one of them does.
+constexpr int kFinishColumnsThreads = 1024;
+// Columns side by side there, at least: a sector of memory.
+constexpr int kFinishColumnsLeastLogAcross = 2;
 
 // Columns' slices are added up as integers of 128 bits and a sign: n of 50 bits, the second slice's 50 below, and these
 // octaves between windows.
