@@ -86,7 +86,7 @@ Status launch(void* workspace, size_t bytes, Problem p, const void* in, void* ou
   if (status == Status::success) status = device.check(in);
   if (status == Status::success) status = device.check(out);
   if (status != Status::success) return status;
-  return said(work.launch(p, {in, out, workspace}, stream, device.gpu.major >= 9));
+  return said(work.launch(p, {in, out, workspace}, stream, cuda::has_dependent_launch(device.number)));
 }
 
 }  // namespace

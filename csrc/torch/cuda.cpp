@@ -52,7 +52,7 @@ struct Cuda {
       scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
     }
     C10_CUDA_CHECK(cuda::launch(plan, p, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
-                                c10::cuda::getCurrentCUDAStream(), gpu.major >= 9));
+                                c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
   }
 
   static void run_exact(const Problem& p, bool words, const at::Tensor& self, const at::Tensor& out) {
@@ -64,7 +64,8 @@ struct Cuda {
       scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
     }
     C10_CUDA_CHECK(cuda::launch_exact(plan, p, words, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
-                                      c10::cuda::getCurrentCUDAStream(), gpu.major >= 9));
+                                      c10::cuda::getCurrentCUDAStream(),
+                                      cuda::has_dependent_launch(self.get_device())));
   }
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
     run_exact(p, true, self, out);

@@ -62,7 +62,7 @@ __device__ __forceinline__ void wait_for_previous_kernel() {
 }
 
 // Lets the next kernel of the stream be there from now on, rather than when this one's CTAs have ended. For a kernel
-// that has waited, and so has the GPU to itself, or whose own second kernel is the next.
+// that has waited, and so has the GPU to itself, and for one whose own second kernel is the next.
 __device__ __forceinline__ void allow_next_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

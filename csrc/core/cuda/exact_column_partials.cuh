@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(exact::kFinishColumnsThreads)
   using F = exact::FormatOf<In>;
   __shared__ int lowest, highest;
   __shared__ SharedSums<kWarp> sums;
+  static_assert(exact::kMostColumnUnits <= SharedSums<kWarp>::kMost);
   const ColumnPartials& p = a.partials;
   const uint32_t x = threadIdx.x & ((1u << a.log_across) - 1), group = threadIdx.x >> a.log_across;
   const uint32_t groups = blockDim.x >> a.log_across;

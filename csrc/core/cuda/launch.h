@@ -13,7 +13,12 @@ struct Buffers {
   void* scratch;  // plan.scratch_bytes, aligned to 16 bytes; contents do not matter
 };
 
-// `dependent_launch`: the device and driver have programmatic dependent launch (compute capability 9.0 and up).
+// Whether kernels may be launched before the one before them has ended: whether the code that the current device, this
+// one, runs was compiled for 9.0 or later. Earlier code, which a later GPU's driver compiles too, does not wait for
+// what comes before it (device.cuh).
+bool has_dependent_launch(int device);
+
+// `dependent_launch`: as above.
 // Nothing is synchronised; the current device must be the stream's.
 cudaError_t launch(const Plan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
                    bool dependent_launch);

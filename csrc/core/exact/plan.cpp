@@ -94,7 +94,8 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / plan.column_tiles, 1);
   const int64_t room = kMaxScratch / (l.outputs * (words + 2) * 8 + plan.column_tiles * 8);
   const int64_t steps = ceil_div(l.n, step);
-  const int64_t units = small && steps <= 4 ? 1 : std::max<int64_t>(std::min({wanted, steps, room}), 1);
+  const int64_t units =
+      small && steps <= 4 ? 1 : std::max<int64_t>(std::min({wanted, steps, room, kMostColumnUnits}), 1);
   plan.unit_rows = std::max<int64_t>(ceil_div(steps, units) * step, 1);
   plan.units = std::max<int64_t>(ceil_div(l.n, plan.unit_rows), 1);
   plan.grid = plan.column_tiles * plan.units;

@@ -58,6 +58,7 @@ constexpr int kShortColumnsLoads = 4;
 constexpr int64_t kColumnsCtasPerSm = 2;
 // Where CTAs share columns, a second kernel adds up what they leave, a thread what one of them does.
 constexpr int kFinishColumnsThreads = 1024;
+constexpr int64_t kMostColumnUnits = 1 << 10;  // so many of their integers' pieces add up in 32 bits
 // Columns side by side there, at least: a sector of memory.
 constexpr int kFinishColumnsLeastLogAcross = 2;
 
