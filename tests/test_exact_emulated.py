@@ -349,6 +349,12 @@ def test_zeros_and_nothing(emulator, dtype):
 
 
 @every_dtype
+def test_short_columns_of_infinities(emulator, dtype):
+    """Elements of one magnitude are multiples of a unit, infinite ones too; but their means are not quotients."""
+    check(emulator, torch.full((3, 512), math.inf, dtype=dtype), 0, sms=(4,))
+
+
+@every_dtype
 def test_tiny_elements(emulator, dtype):
     """Subnormals alone, and with one number far above."""
     patterns = np.random.default_rng(3).integers(1, 4, 6000)

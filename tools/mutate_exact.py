@@ -125,6 +125,7 @@ FIRST = (
     "rows_begin_anywhere",
     "ties_are_decided_from_every_distance",
     "slices_are_closed_in_time",
+    "short_columns_of_infinities",
     "words",
     "ties",
     "tiny_elements",
