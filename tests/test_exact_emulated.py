@@ -242,12 +242,15 @@ def test_ranges_around_the_windows(emulator, octaves, dtype):
 
 
 @pytest.mark.parametrize("loads, exponent", [(1, 49), (4, 46)], ids=["short rows", "rows of one tile"])
+@pytest.mark.parametrize("subnormal", [False, True])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
-def test_rows_fill_a_double(emulator, loads, exponent, dtype):
+def test_rows_fill_a_double(emulator, loads, exponent, subnormal, dtype):
     """An odd number whose 1 a double loses beside the sum of half of the lanes, were the others in its window."""
+    finfo = torch.finfo(dtype)
     of_lanes = 16 * 16 // dtype.itemsize  # one load of half of a warp
     row = torch.tensor([1.0, -1.0]).repeat_interleave(of_lanes).repeat(loads) * 2.0**exponent
-    row[0], row[-1] = 1 / torch.finfo(dtype).eps + 1, 0
+    row[0], row[-1] = 1 / finfo.eps + 1, 0
+    row *= finfo.smallest_normal * finfo.eps if subnormal else 1
     check(emulator, row.to(dtype).repeat(3, 1), 1)
 
 
