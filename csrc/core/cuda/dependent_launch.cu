@@ -1,3 +1,5 @@
+// Asks the code that the driver loaded for a device whether its kernels wait for the one before them. Once a device, as
+// the answer cannot change.
 #include <atomic>
 
 #include "launch.h"
