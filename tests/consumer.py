@@ -62,6 +62,7 @@ def needed(binary: Path) -> list[str]:
 
 def places(data: bytes) -> set[str]:
     """The absolute paths in a file that this machine may have: whose first folder it has. Not those of the kernel."""
-    paths = re.findall(rb"(?:(?<![\w./})>-])|(?<=-[IL]))(/[\w.+@-]+)((?:/[\w.+@-]+)+)", data)
+    # Not "/./" and "/../": four chance bytes of compressed code, and every machine has that folder.
+    paths = re.findall(rb"(?:(?<![\w./})>-])|(?<=-[IL]))(/(?!\.{1,2}/)[\w.+@-]+)((?:/[\w.+@-]+)+)", data)
     firsts = {first for first, _ in paths if Path(first.decode()).is_dir()} - {b"/dev", b"/proc", b"/sys"}
     return {(first + rest).decode() for first, rest in paths if first in firsts}

@@ -57,7 +57,7 @@ def test_knows_no_place(library: Path):
 def test_a_place_is_seen():
     """In what tests look for places of the machine."""
     for place in (ROOT / "file", Path(torch.__file__), Path(sys.prefix, "file")):
-        assert places(f'"{place}":12, -I{place} lib/{place} /proc/cpuinfo'.encode()) == {str(place)}
+        assert places(f'"{place}":12, -I{place} lib/{place} /proc/cpuinfo /./0 /../0'.encode()) == {str(place)}
 
 
 EXPORTS = {
