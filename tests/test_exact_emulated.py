@@ -275,6 +275,14 @@ def test_slices_are_closed_in_time(emulator, dtype):
     assert_same_bits(actual, column.expand(4))
 
 
+def test_elements_of_eight_loads_fill_doubles(emulator):
+    """At the very top of a window that a warp's first tile set, in the rows that are long enough for eight loads."""
+    x = torch.full((1 << 17,), 15 * (2 - 2**-23))
+    x[: 1 << 15] = 2 - 2**-23
+    actual, _ = run(emulator, aligned(x), sms=1, dtype=torch.float64, family="rows")
+    assert_same_bits(actual, round_fraction(exact_sum(x.double().numpy()), torch.float64))
+
+
 def sums_of_columns(emulator, rows, columns, sms, vector=-1):
     """Of equal columns; and the number of CTAs that share them."""
     x = aligned(rows.unsqueeze(1).repeat(1, columns))

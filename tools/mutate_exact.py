@@ -118,6 +118,7 @@ MUTANTS = {
 EMULATED = "tests/test_exact_emulated.py"
 FIRST = (
     "rows_fill_a_double",
+    "elements_of_eight_loads_fill_doubles",
     "warps_of_a_column_fill_64_bits",
     "windows_of_shared_columns_lie_apart",
     "many_ctas_share_columns",
