@@ -6,42 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from exact_cases import check, every_dtype, every_op, far_ties, finite_bits, of_bits, run
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases, like
 
 import torch_reduce
 from torch_reduce.exact_model import exact_model, exact_sum, round_fraction
-from torch_reduce.testing import FLOATING, assert_same_bits, bits, fill, num_threads
-
-every_dtype = pytest.mark.parametrize("dtype", FLOATING, ids=str)
-every_op = pytest.mark.parametrize("op", ["sum", "mean"])
-
-_INT = {torch.float16: np.int16, torch.bfloat16: np.int16, torch.float32: np.int32, torch.float64: np.int64}
-
-
-def run(x, dim=None, *, op="sum", device="cpu", **keywords):
-    return getattr(torch_reduce, op)(x.to(device), dim, mode="exact", **keywords)
-
-
-def of_bits(patterns: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
-    """Elements whose bits are the low bits of ``patterns``."""
-    return torch.from_numpy(patterns.astype(_INT[dtype])).view(dtype)
-
-
-def finite_bits(n: int, dtype: torch.dtype, seed: int) -> torch.Tensor:
-    """n finite elements with uniform bits: every sign, exponent and fraction."""
-    patterns = np.random.default_rng(seed).integers(-(2**63), 2**63, n, dtype=np.int64)
-    x = of_bits(patterns, dtype)
-    return torch.where(x.isfinite(), x, torch.zeros((), dtype=dtype))
-
-
-def check(x, device, dim=None, out_types=FLOATING, ops=("sum", "mean")):
-    for op in ops:
-        for dtype in out_types:
-            expected = exact_model(x, dim, op=op, dtype=dtype)
-            assert_same_bits(run(x, dim, op=op, device=device, dtype=dtype).cpu(), expected, f"{op} to {dtype}")
-
+from torch_reduce.testing import FLOATING, assert_same_bits, bits, num_threads
 
 # ---- values -------------------------------------------------------------------------------------------
 
@@ -110,17 +82,6 @@ def test_ties(dtype, device):
     wide = torch.zeros(len(rows), 30_000, dtype=dtype)
     wide[:, [0, 17_000, 29_999]] = x
     assert_same_bits(run(wide, 1, device=device).cpu(), y)
-
-
-def far_ties(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    """Half-way cases that one more element decides, from every distance: rows of three, and their sums."""
-    finfo = torch.finfo(dtype)
-    top, low = math.frexp(finfo.max)[1] - 2, round(math.log2(finfo.smallest_normal * finfo.eps))
-    big = 2.0**top
-    small = [2.0**e for e in range(low, top - 60 if top > 60 else top - 15)]
-    rows = [[big, big * finfo.eps / 2, sign * s] for s in small for sign in (1, -1)]
-    sums = [big * (1 + finfo.eps) if row[2] > 0 else big for row in rows]
-    return tuple(torch.tensor(t, dtype=torch.float64).to(dtype) for t in (rows, sums))
 
 
 @every_dtype
@@ -275,6 +236,18 @@ def test_ranges_around_the_windows(octaves, dtype, device):
         check(x, device, 1, (torch.float64,), ("sum",))
 
 
+@every_dtype
+def test_blocks_fill_a_double(dtype, device):
+    """Largest numbers that cancel in the next block; an odd one among them is lost where no double holds their sum."""
+    finfo = torch.finfo(dtype)
+    odd = torch.tensor(4 / 3, dtype=dtype)
+    for octaves in range(8, min(64, math.frexp(finfo.max)[1])):
+        x = torch.zeros(2048, dtype=dtype)
+        x[:1024], x[1024:2047] = math.ldexp(2 - finfo.eps, octaves), -math.ldexp(2 - finfo.eps, octaves)
+        x[500] = odd
+        assert_same_bits(run(x, device=device).cpu(), odd, f"{octaves} octaves")
+
+
 @pytest.mark.parametrize("sigma", [0, 3, 6, 20], ids=lambda s: f"log-normal {s}")
 @pytest.mark.parametrize("shape, dim", [((200_001,), None), ((300, 700), 1), ((700, 300), 0), ((5000, 24), 1)], ids=str)
 def test_gradient_like(shape, dim, sigma, device):
@@ -375,71 +348,6 @@ def test_rows_begin_anywhere(rows, n, dtype, device):
         x.copy_(values)
         assert_same_bits(torch_reduce.sum(x, 1, mode="exact").cpu(), expected, f"{skip} elements after 16 bytes")
         x.fill_(math.nan)
-
-
-# ---- as an operator -----------------------------------------------------------------------------------
-
-
-def test_integers_are_exact_anyway(device):
-    x = fill((3, 1000), torch.int32)
-    assert_same_bits(run(x, 1, device=device).cpu(), torch_reduce.sum(x, 1))
-    x = torch.tensor([0.5, 0.5, 3.5], device=device)
-    assert run(x, dtype=torch.int64).item() == 3
-
-
-def test_prod_is_refused(device):
-    with pytest.raises(NotImplementedError, match="exact.*sum and mean"):
-        torch_reduce.prod(torch.ones(3, device=device), mode="exact")
-
-
-@every_op
-def test_out(op, device):
-    x = finite_bits(3000, torch.float32, 2).view(3, 1000).to(device)
-    for dtype in FLOATING:
-        out = torch.full((6,), math.nan, dtype=dtype, device=device)
-        getattr(torch_reduce, op)(x, 1, mode="exact", out=out[::2])
-        assert_same_bits(out[::2].cpu(), exact_model(x.cpu(), 1, op=op, dtype=dtype))
-        assert out[1::2].isnan().all()
-
-
-@every_op
-def test_gradient_is_that_of_the_other_modes(op, device):
-    x = fill((5, 300), torch.float32).to(device).requires_grad_()
-    grads = [
-        torch.autograd.grad(getattr(torch_reduce, op)(x, 1, mode=mode).square().sum(), x)[0]
-        for mode in ("exact", "deterministic")
-    ]
-    torch.testing.assert_close(*grads)
-    y = torch.randn(3, 4, dtype=torch.float64, device=device, requires_grad=True)
-    run_exactly = lambda y: getattr(torch_reduce, op)(y, 1, mode="exact")  # noqa: E731
-    assert torch.autograd.gradcheck(run_exactly, (y,), check_forward_ad=True)
-    assert torch.autograd.gradgradcheck(run_exactly, (y,))
-
-
-@every_op
-def test_compile_vmap_export(op, device):
-    torch._dynamo.reset()
-    f = lambda x: getattr(torch_reduce, op)(x * 2, 1, mode="exact") + 1  # noqa: E731
-    x = fill((4, 300), torch.float32).to(device)
-    assert_same_bits(torch.compile(f, fullgraph=True, dynamic=True, backend="aot_eager")(x), f(x))
-    batched = torch.func.vmap(lambda y: getattr(torch_reduce, op)(y, mode="exact"))(x)
-    assert_same_bits(batched, getattr(torch_reduce, op)(x, 1, mode="exact"))
-
-    class Module(torch.nn.Module):
-        def forward(self, x):
-            return f(x)
-
-    program = torch.export.export(Module(), (x,), dynamic_shapes={"x": {0: torch.export.Dim("rows", min=2)}})
-    assert_same_bits(program.module()(x[:3]), f(x[:3]))
-    overload = getattr(torch.ops.reduce, op).default
-    torch.library.opcheck(overload, (x.clone().requires_grad_(), [1]), {"mode": "exact"})
-
-
-def test_explain(device):
-    plan = torch_reduce.explain(torch.empty(3000, 40, device=device), 0, mode="exact")
-    assert plan.mode == "exact" and plan.n == 3000 and plan.outputs == 40
-    assert plan.scratch_bytes <= 4 << 20
-    assert "exact" in str(plan)
 
 
 def test_the_model_itself():

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from exact_cases import finite_bits
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases, like
-from test_exact import finite_bits
 
 import torch_reduce
 from torch_reduce import exact_accumulate, exact_normalize, exact_round
@@ -39,6 +39,15 @@ def test_counts(dtype, device):
             acc = exact_accumulate(y.to(device), dim).cpu()
             assert acc[:, -3:].tolist() == [[2, 1, 3]] * 3
             assert value_of_words(acc[0].tolist()) == n - 7 + 2
+
+
+@every_dtype
+def test_elements_that_are_all_infinite_are_counted(dtype, device):
+    for n in (5, 1000, 20_000):
+        for value, counts in ((math.inf, [n, 0, 0]), (-math.inf, [0, n, 0]), (math.nan, [0, 0, n])):
+            x = torch.full((n, 2), value, dtype=dtype)
+            for y, dim in ((x, 0), (x.t().contiguous(), 1)):
+                assert exact_accumulate(y.to(device), dim)[:, -3:].tolist() == [counts] * 2
 
 
 @given(data=st.data())

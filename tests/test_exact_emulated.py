@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from exact_cases import far_ties, finite_bits, of_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import cases
-from test_exact import far_ties, finite_bits, of_bits
 
 from torch_reduce.exact_model import exact_model, exact_sum, round_fraction, words_of, words_of_value
 from torch_reduce.model import reduced_dims, result_shape

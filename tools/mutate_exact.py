@@ -3,8 +3,8 @@
     python tools/mutate_exact.py [cpu] [kernels] [--only WORDS ...]
 
 Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
-tests/test_exact.py; `kernels` mutates the format, the rounding and the CUDA kernels, and runs these on the CPU by
-tests/test_exact_emulated.py. Ends with 1 if a mutant survives.
+tests/test_exact.py and test_exact_accumulator.py; `kernels` mutates the format, the rounding and the CUDA kernels, and
+runs these on the CPU by tests/test_exact_emulated.py. Ends with 1 if a mutant survives.
 """
 
 import argparse
@@ -40,8 +40,7 @@ MUTANTS = {
         (BLOCK, "kFraction + 1 + kBlockBits <= kExact", "kFraction + 1 <= kExact", "the room for a block's sum"),
         (BLOCK, "(bottom < 1 ? 1 : bottom)", "(bottom + 24)", "the smallest exponent of a block"),
         (BLOCK, "kHighestCut = 1023 - kExact", "kHighestCut = 1023", "the largest number that is cut into slices"),
-        (BLOCK, "kLowestDouble = -1074", "kLowestDouble = -1174", "the lowest unit of a slice"),
-        (BLOCK, "low[j] = static_cast<Bits>(~Bits{0})", "low[j] = static_cast<Bits>(~Bits{0} >> 1)", "zeros' place"),
+        (BLOCK, "if (largest >= kInf)", "if (largest > kInf)", "infinite elements of a block"),
     ],
     "kernels": [
         (FORMAT, "using Single = Format<10, -149>", "using Single = Format<10, -148>", "the lowest bit of fp32"),
@@ -136,7 +135,7 @@ FIRST = (
 )
 # Arguments for pytest, one run after the other until one fails: the tests that see most come first.
 TESTS = {
-    "cpu": [["tests/test_exact.py", "-k", "cpu"]],
+    "cpu": [["tests/test_exact.py", "tests/test_exact_accumulator.py", "-k", "cpu"]],
     "kernels": [[f"{EMULATED}::test_{name}" for name in FIRST], [EMULATED]],
 }
 

@@ -25,8 +25,8 @@ constexpr int kExact = 53;
 // A slice is cut from numbers below 2^(w + kSliceBits), so it has as many bits, and one more for a rounding up to 2^k.
 constexpr int kSliceBits = kExact - kBlockBits - 1;
 constexpr int kHighestCut = 1023 - kExact;  // M and the sums stay finite for numbers below 2^kHighestCut
+static_assert(-1022 - kSliceBits >= -1074, "every slice's unit is a double");
 constexpr int64_t kAddsPerCarry = 1 << 30;  // words have room for 2^31 pieces of 32 bits
-constexpr int kLowestDouble = -1074;
 
 template <class T>
 struct Ieee;  // bits of the fraction, exponent bias
@@ -101,7 +101,7 @@ void add_in_slices(double* __restrict x, Superaccumulator<F>& sum) {
     if (largest == 0) return;
     const int above = static_cast<int>(bit_cast<uint64_t>(largest) >> 52) - 1022;  // largest < 2^above
     if (above > kHighestCut) break;
-    const int unit = above - kSliceBits > kLowestDouble ? above - kSliceBits : kLowestDouble;
+    const int unit = above - kSliceBits;  // of subnormals too: their exponent field is that of 2^-1022
     const double m = 1.5 * bit_cast<double>(static_cast<uint64_t>(unit + 52 + 1023) << 52);
     double lane[kSums] = {};
     TR_ROLLED
