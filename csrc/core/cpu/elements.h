@@ -25,8 +25,8 @@ constexpr int kRowsAtOnce = 8;
 // How many chunks one call of `chunks` may take at most where the order is free.
 constexpr int64_t kFreeChunks = 64;
 
-// What `chunks` takes for data that are likely in the second cache.
-constexpr int64_t kTouch = -1;
+// What `chunks` takes for data that are likely in the second cache, or in the third with room to spare.
+constexpr int64_t kRolled = -1;
 
 // Strides count elements. All but `convert` are null for rare types, which are converted first.
 template <class Acc>
@@ -45,7 +45,7 @@ struct Elements {
   // ahead of x[0] are fetched unless it is 0.
   void (*windows)(const char* const* x, int steps, int64_t group, int64_t prefetch, Acc* out);
   // Of each of `chunks` contiguous chunks of one column, out[subtree]; where the order is free, that of all of them.
-  // Before a chunk is read, `prefetch` bytes ahead are fetched unless it is 0; with kTouch, the next chunk is touched.
+  // Before a chunk is read, `prefetch` bytes ahead are fetched unless it is 0; with kRolled, see rolled_chunk().
   void (*chunks)(const char* x, int64_t chunks, int64_t prefetch, Acc* out);
   // Of a contiguous chunk of one column that has n < kChunk elements, at least one, out[subtree].
   void (*rest)(const char* x, int64_t n, Acc* out);
@@ -53,17 +53,6 @@ struct Elements {
 
 TR_HD void prefetch_bytes(const char* x, int64_t bytes) {
   for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(x + line);
-}
-
-// Reads from every line. A load of an unrolled chunk that is a page long meets a page only once, so the hardware's
-// prefetcher, which watches the distance between the addresses of one instruction within a page, does not see a
-// pattern. Those of a short loop show it one; prefetch instructions do not.
-TR_HD void touch_bytes(const char* x, int64_t bytes) {
-  const volatile char* y = x;
-  TR_NO_UNROLL
-  for (int64_t line = 0; line < bytes; line += 4 * 64) {
-    (void)y[line], (void)y[line + 64], (void)y[line + 128], (void)y[line + 192];
-  }
 }
 
 // Element types that only loaders know.

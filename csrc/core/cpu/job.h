@@ -25,9 +25,10 @@ struct Job {
   // How many bytes ahead to fetch; 0 for data that may be in a cache.
   int64_t prefetch() const { return plan.expected_bytes > kPrefetchAbove ? prefetch_distance(elements.size) : 0; }
 
-  // The same for `chunks` of elements. A chunk of 4-byte elements is a page long.
+  // The same for `chunks` of elements.
   int64_t chunks_prefetch() const {
-    return elements.size == 4 && plan.expected_bytes <= kTouchUpTo ? kTouch : prefetch();
+    if (elements.size != 4 || plan.expected_bytes > kPrefetchChunksAbove) return prefetch();
+    return plan.expected_bytes <= kRollUpTo ? kRolled : 0;
   }
 
   // The first element of an output.

@@ -116,6 +116,17 @@ TR_HD Vector<Acc> chunk_subtrees(const char* const* x, int i) {
   }
 }
 
+// The trees over the leaves in adjacent vectors.
+template <class Op, class Acc, int Vectors>
+TR_HD Vector<Acc> tree_of(const Vector<Acc>* leaf) {
+  if constexpr (Vectors == 1) {
+    return leaf[0];
+  } else {
+    const Vector<Acc> left = tree_of<Op, Acc, Vectors / 2>(leaf);
+    return halve<Op, Acc, 1>(left, tree_of<Op, Acc, Vectors / 2>(leaf + Vectors / 2));
+  }
+}
+
 // The same where every element is a leaf.
 template <class Op, class Acc, int Vectors, class T>
 TR_HD Vector<Acc> element_subtrees(const T* x) {
