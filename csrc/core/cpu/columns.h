@@ -75,7 +75,7 @@ class ColumnsKernel {
   }
 
   // A few columns: a chunk at a time, the lower tree levels in registers.
-  void push_chunk(const Source<Op, Acc>& source, int64_t width, int64_t k) {
+  void push_chunk(Source<Op, Acc>& source, int64_t width, int64_t k) {
     const bool whole = k + kChunk <= job_.layout().n;
     if (!whole && !filled_) source.fill(tail_);
     filled_ |= !whole;  // every output's last chunk lacks the same elements

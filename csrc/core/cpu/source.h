@@ -2,6 +2,7 @@
 #pragma once
 
 #include "copy.h"
+#include "cursor.h"
 #include "job.h"
 #include "tuning.h"
 
@@ -13,12 +14,19 @@ template <class Op, class Acc>
 class Source {
  public:
   Source(const Job<Op, Acc>& job, int64_t width, int64_t column_stride)
-      : elements_(job.elements), layout_(job.layout()), width_(width), column_stride_(width == 1 ? 1 : column_stride) {
+      : elements_(job.elements),
+        layout_(job.layout()),
+        cursor_(job.layout(), job.elements.size),
+        width_(width),
+        column_stride_(width == 1 ? 1 : column_stride) {
     const int64_t stride = inner_stride();
     packed_ = stride == width_ && column_stride_ == 1;
   }
 
-  void start(const char* x) { x_ = x; }
+  void start(const char* x) {
+    x_ = x;
+    cursor_.start(x);
+  }
 
   // Rows from k on that follow one another at inner_stride().
   int64_t run(int64_t k) const {
@@ -47,12 +55,16 @@ class Source {
 
   // The four windows of 256 rows of the chunk that starts at row k, each contiguous: where it is not so in memory, it
   // is copied to `copies`. That is room for a chunk, filled by fill() if the chunk is not whole.
-  void windows(int64_t k, char* copies, const char** window) const {
-    const int64_t bytes = width_ * elements_.size;
-    for (int s = 0; s < kSteps; ++s, k += kLeaves, copies += kLeaves * bytes) {
-      const int64_t present = k < layout_.n ? smaller(layout_.n - k, kLeaves) : 0;
-      window[s] = present == kLeaves && packed_ && run(k) >= kLeaves ? row(k) : copies;
-      if (window[s] == copies) copy(k, present, copies);
+  void windows(int64_t k, char* copies, const char** window) {
+    cursor_.move_to(k);
+    for (int s = 0; s < kSteps; ++s, k += kLeaves, copies += kLeaves * width_ * elements_.size) {
+      if (packed_ && k + kLeaves <= layout_.n && cursor_.left() >= kLeaves) {
+        window[s] = cursor_.row();
+        cursor_.advance(kLeaves);
+      } else {
+        window[s] = copies;
+        copy_next(k < layout_.n ? smaller(layout_.n - k, kLeaves) : 0, copies);
+      }
     }
   }
 
@@ -60,13 +72,9 @@ class Source {
   void fill(char* copies) const { fill_elements(elements_.identity, elements_.size, kChunk * width_, copies); }
 
   // `count` rows from k on, of a single column or packed.
-  void copy(int64_t k, int64_t count, char* copies) const {
-    const int64_t stride = packed_ ? 1 : inner_stride();
-    for (int64_t i = 0; i < count;) {
-      const int64_t rows = smaller(run(k + i), count - i);
-      copy_elements(row(k + i), elements_.size, stride, rows * width_, copies + i * width_ * elements_.size);
-      i += rows;
-    }
+  void copy(int64_t k, int64_t count, char* copies) {
+    cursor_.move_to(k);
+    copy_next(count, copies);
   }
 
   // How many of those windows windows() of elements has to read.
@@ -77,10 +85,14 @@ class Source {
     if (!packed_) return;
     const int64_t bytes = width_ * elements_.size;
     if (layout_.reduced_dims <= 1) return prefetch_bytes(row(k), kChunk * bytes);
-    for (int64_t i = k, end = smaller(k + kChunk, layout_.n); i < end;) {
-      const int64_t rows = smaller(run(i), end - i);
-      prefetch_bytes(row(i), rows * bytes);
-      i += rows;
+    if (k >= layout_.n) return;
+    Cursor ahead = cursor_;
+    ahead.move_to(k);
+    for (int64_t count = smaller(kChunk, layout_.n - k); count > 0;) {
+      const int64_t rows = smaller(ahead.left(), count);
+      prefetch_bytes(ahead.row(), rows * bytes);
+      ahead.advance(rows);
+      count -= rows;
     }
   }
 
@@ -136,6 +148,18 @@ class Source {
   }
 
  private:
+  // `count` rows from the cursor on.
+  void copy_next(int64_t count, char* copies) {
+    const int64_t stride = packed_ ? 1 : inner_stride();
+    while (count > 0) {
+      const int64_t rows = smaller(cursor_.left(), count);
+      copy_elements(cursor_.row(), elements_.size, stride, rows * width_, copies);
+      copies += rows * width_ * elements_.size;
+      cursor_.advance(rows);
+      count -= rows;
+    }
+  }
+
   int64_t inner_stride() const { return layout_.reduced_dims ? layout_.reduced[layout_.reduced_dims - 1].stride : 1; }
 
   // Leaves that all have `steps` elements; those of none are the identity.
@@ -194,6 +218,7 @@ class Source {
 
   const Elements<Acc>& elements_;
   const Layout& layout_;
+  Cursor cursor_;
   const char* x_ = nullptr;
   int64_t width_, column_stride_;
   bool packed_;
