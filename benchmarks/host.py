@@ -19,7 +19,8 @@ def run(device: torch.device, seconds: float) -> Iterator[dict]:
     modes = contenders.OURS[:2] if device.type == "cuda" else contenders.OURS[:1]
     for shape, dims in (((64,), None), ((8, 8), (1,))):
         case = Case("host", shape, dims, torch.float32)
-        calls = {mode: contenders.ours(case, mode) for mode in modes} | {"torch": contenders.eager(case)}
+        calls = {mode: contenders.ours(case, mode) for mode in modes}
+        calls |= {"torch": contenders.eager(case), "torch_ops": contenders.torch_ops(case)}
         for grad in (False, True):
             x = torch.rand(shape, device=device, requires_grad=grad)
             with threads(1):

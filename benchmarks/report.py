@@ -50,7 +50,7 @@ def _line(row: dict, mode: str) -> dict:
         line["x limit"] = f"{c['times_limit']['median']:.3f}" if "times_limit" in c else "n/a"
         if "limit_ahead" in contenders:
             line["ahead us"] = _time(contenders["limit_ahead"]["us"]["median"])
-    for peer in ("torch", "inductor", "cub", "cub_not_guaranteed", "cub_gpu_to_gpu", "torch_fp64", "fsum"):
+    for peer in ("torch", "torch_ops", "inductor", "cub", "cub_not_guaranteed", "cub_gpu_to_gpu", "torch_fp64", "fsum"):
         if peer in contenders:
             line[f"{peer} us"] = _time(contenders[peer]["us"]["median"])
     if "speedup" in c:
@@ -107,8 +107,9 @@ NOTES = """\
 us: median of one call's time; ± half its interquartile range. GB/s: input and output bytes. x torch: torch's time over
 ours, median [quartiles] of the ratio within a round. x limit: our time over that of a kernel that only reads the input
 and writes the output; ahead: the time of that kernel if it is launched before the one before it has ended, as ours are.
-error: largest |result - fp64| over the outputs, relative to the sum of |x| (a product's: to the
-result). bits: "same", or how many different results came of how many runs (on the CPU at every thread count).
+torch_ops: torch.sum called through torch.ops, as ours is. error: largest |result - fp64| over the outputs, relative to
+the sum of |x| (a product's: to the result). bits: "same", or how many different results came of how many runs (on the
+CPU at every thread count).
 """
 
 
