@@ -4,6 +4,7 @@
 
 #include "extremes.h"
 #include "leaves.h"
+#include "rolled.h"
 #include "tree.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -30,28 +31,6 @@ TR_HD void ordered_chunk(const char* const* x, int64_t prefetch, Acc* __restrict
     const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, Group, kVectors>(x, i * kVectors);
     __builtin_memcpy(out + i, &v, sizeof(v));
   }
-}
-
-// Whether there is rolled_chunk(), whose leaves take half of AVX-512's registers.
-template <class T, class Acc>
-constexpr bool has_rolled = kVectorBytes == 64 && sizeof(T) == 4 && sizeof(Acc) == 4;
-
-// A contiguous chunk, step by step in one loop. The hardware's prefetcher watches the distance between the addresses of
-// one instruction within a page; a chunk's 64 loads, as instructions of their own, meet a page once each.
-template <class Op, class T, class Acc>
-TR_HD void rolled_chunk(const char* x, Acc* __restrict out) {
-  constexpr int kVectors = kLeaves / kLanes<Acc>;
-  constexpr int64_t kStep = kLeaves * sizeof(T), kAhead = 2 * kStep;
-  Vector<Acc> leaf[kVectors];
-  for (int i = 0; i < kVectors; ++i) leaf[i] = Op::template identity<Acc>() - Vector<Acc>{};
-  TR_NO_UNROLL
-  for (int s = 0; s < kSteps; ++s, x += kStep) {
-    prefetch_bytes(x + kAhead, kStep);
-    TR_UNROLL
-    for (int i = 0; i < kVectors; ++i) leaf[i] = Op::combine(leaf[i], load_at<T, Acc>(x, i * kLanes<Acc>));
-  }
-  const Vector<Acc> v = tree_of<Op, Acc, kVectors>(leaf);
-  __builtin_memcpy(out, &v, sizeof(v));
 }
 
 template <class Op, class T, class Acc, int Steps>
@@ -204,7 +183,7 @@ void chunks(const char* bytes, int64_t count, int64_t prefetch, Acc* out) {
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
       if constexpr (has_rolled<T, Acc>) {
         if (prefetch == kRolled) {
-          rolled_chunk<Op, T>(bytes, out + c * kSubtrees);
+          rolled_chunk<Op>(reinterpret_cast<const T*>(bytes), out + c * kSubtrees);
           continue;
         }
       }

@@ -42,6 +42,7 @@ class RowsKernel {
   // An item is a piece of an output.
   void run(int64_t begin, int64_t end) {
     const int64_t chunks = chunk_count(job_.layout().n), split = job_.plan.split;
+    if (in_a_row() && split == 1) return run_in_a_row(begin, end);
     if (chunks == 1 && source_.has_windows()) return run_single_chunks(begin, end);
     if (in_segments() && split == 1) return run_side_by_side(begin, end);
     for (int64_t item = begin; item < end; ++item) {
@@ -109,6 +110,32 @@ class RowsKernel {
       for (int i = 0; i < used_; ++i) slots_[i] = stacks[i].result();
       job_.write_results(output, used_, slots_);
     }
+  }
+
+  // Whether outputs are whole chunks, and one follows the other in memory.
+  bool in_a_row() const {
+    const Layout& l = job_.layout();
+    return !order_free<Op, Acc> && job_.elements.chunks != nullptr && l.kept_dims == 1 && l.kept[0].in_stride == l.n &&
+           l.reduced_dims == 1 && l.reduced[0].stride == 1 && l.n % kChunk == 0;
+  }
+
+  // As many chunks at a time as there are slots, whoever owns them.
+  void run_in_a_row(int64_t begin, int64_t end) {
+    const int64_t chunks = job_.layout().n / kChunk, bytes = kChunk * job_.elements.size;
+    const char* x = job_.input_of(begin);
+    int64_t output = begin, chunk = 0;
+    while (output < end) {
+      const int64_t count = smaller(kSlots, (end - output) * chunks - chunk);
+      job_.elements.chunks(x, count, job_.chunks_prefetch(), slots_);
+      x += count * bytes;
+      for (; used_ < count; ++used_) {
+        owner_[used_] = output;
+        if (++chunk == chunks) ++output, chunk = 0;
+      }
+      fold_slots();
+    }
+    if (end > begin) finish_item();
+    results_.flush();
   }
 
   void reduce(int64_t item, int64_t chunk, int64_t end) {
