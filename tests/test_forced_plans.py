@@ -12,6 +12,7 @@ SHAPES = [
     ((5, 2**14), 1),
     ((70, 1000), 1),
     ((300, 2048), 1),
+    ((37, 3072), 1),
     ((4096, 64), 1),
     ((901, 8), 1),
     ((500, 31), 1),
@@ -41,6 +42,13 @@ def test_every_op(op, shape, dim, device):
     expected = model(x, dim, op=op)
     for plan in legal_plans(x, dim, op=op):
         assert_same_bits(getattr(torch_reduce, op)(x, dim), expected, plan)
+
+
+def test_nothing_to_reduce(device):
+    """Also where an output's neighbour lies at no distance, which is the length of an output of nothing."""
+    for x in (torch.empty(5, 0, device=device), torch.empty_strided((5, 0), (0, 1), device=device)):
+        for plan in legal_plans(x, 1):
+            assert_same_bits(torch_reduce.sum(x, 1).cpu(), torch.zeros(5), plan)
 
 
 def test_illegal_plans_are_refused(device):

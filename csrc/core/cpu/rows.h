@@ -116,7 +116,7 @@ class RowsKernel {
   bool in_a_row() const {
     const Layout& l = job_.layout();
     return !order_free<Op, Acc> && job_.elements.chunks != nullptr && l.kept_dims == 1 && l.kept[0].in_stride == l.n &&
-           l.reduced_dims == 1 && l.reduced[0].stride == 1 && l.n % kChunk == 0;
+           l.reduced_dims == 1 && l.reduced[0].stride == 1 && l.n % kChunk == 0 && l.n > 0;
   }
 
   // As many chunks at a time as there are slots, whoever owns them.
