@@ -18,7 +18,7 @@ from .limit import Cub, Limit
 from .run_cuda import Bench
 
 SUITES = {
-    "cuda": ("full", "shapes", "random", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
+    "cuda": ("full", "shapes", "hard", "random", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
     "cpu": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host"),
 }
 # So that a run on a GPU takes eight minutes at most, and on a laptop two.
@@ -38,11 +38,11 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--suite",
-        help="comma-separated, of: full (full sums by size), shapes (30 shapes), random (200 shapes and strides, on "
-        "CUDA), ops (the other operators), layouts (memory order other than logical order), exact (exact sums by size, "
-        "beside what else could serve), data (by distribution), accuracy (errors by length and condition number), host "
-        "(host time of a call); cpu (with --device cuda: full and exact sums on the CPU too); if not given all, on "
-        "CUDA without random, on the CPU without exact and accuracy",
+        help="comma-separated, of: full (full sums by size), shapes (30 shapes), hard (unaligned rows, masks; on "
+        "CUDA), random (200 shapes and strides; on CUDA), ops (the other operators), layouts (memory order other than "
+        "logical order), exact (exact sums by size, beside what else could serve), data (by distribution), accuracy "
+        "(errors by length and condition number), host (host time of a call); cpu (with --device cuda: full and exact "
+        "sums on the CPU too); if not given all, on CUDA without random, on the CPU without exact and accuracy",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
     parser.add_argument(
@@ -96,6 +96,8 @@ def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
         return shapes.full_cuda(options.quick) if options.device == "cuda" else shapes.full_cpu(options.quick)
     if suite == "shapes":
         return shapes.shapes(DTYPES if options.device == "cuda" else DTYPES[:1], options.quick, most)
+    if suite == "hard":
+        return shapes.hard()
     if suite == "random":
         return shapes.random_shapes(options.quick)
     if suite == "exact":
@@ -118,7 +120,8 @@ def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options:
     return bench.run(cases)
 
 
-def measure(options: argparse.Namespace, info: dict) -> list[dict]:
+def measure(options: argparse.Namespace, info: dict) -> tuple[list[dict], bool]:
+    """The rows, and whether they are all of them: an interrupt (Ctrl-C) ends the measuring early."""
     bench = None
     counts = {"host": 4, "accuracy": len(accuracy.sums(options.quick))}  # rows of the suites with cases of their own
     if options.device == "cuda":
@@ -140,20 +143,25 @@ def measure(options: argparse.Namespace, info: dict) -> list[dict]:
     streams = (rows_for(suite, cases[suite], bench, options) for suite in options.suite)
     rows = []
     with tqdm(total=total, unit="row", dynamic_ncols=True, mininterval=0.5) as bar:
-        for row in itertools.chain.from_iterable(streams):
-            rows.append(row)
-            bar.set_description(f"{row['device']} {row['suite']} {row['dtype']} {row['label']}", refresh=False)
-            bar.update()
-    return rows
+        try:
+            for row in itertools.chain.from_iterable(streams):
+                rows.append(row)
+                bar.set_description(f"{row['device']} {row['suite']} {row['dtype']} {row['label']}", refresh=False)
+                bar.update()
+        except KeyboardInterrupt:
+            bar.write(f"interrupted after {len(rows)} of {total} rows")
+            return rows, False
+    return rows, True
 
 
 def main() -> int:
     options = parse()
     info = machine.describe(torch.device(options.device))
     print(machine.line(info))
-    rows = measure(options, info)
+    rows, complete = measure(options, info)
     found = targets.evaluate(rows)
     arguments = {key: value for key, value in vars(options).items() if key not in ("out", "cccl")}
+    arguments["complete"] = complete
     path = options.out / f"{options.device}.json"
     report.write_json(path, info, arguments, rows, found)
     written = [path]

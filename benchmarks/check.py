@@ -16,7 +16,9 @@ _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 def fill(flat: torch.Tensor, case: Case) -> None:
     """Random elements for which the operator's result is neither trivial nor out of range."""
-    if not case.dtype.is_floating_point:
+    if case.dtype is torch.bool:
+        flat.random_(0, 2)
+    elif not case.dtype.is_floating_point:
         info = torch.iinfo(case.dtype)
         flat.random_(max(info.min, -(1 << 20)), min(info.max, 1 << 20))
     elif case.op == "prod":
@@ -103,7 +105,7 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
     dims = tuple(range(x.dim())) if case.dims is None else case.dims
     if case.op in ("sum", "mean"):
         value = x.sum(dims, dtype=torch.float64)
-        scale = x.abs().sum(dims, dtype=torch.float64)
+        scale = value if x.dtype is torch.bool else x.abs().sum(dims, dtype=torch.float64)
         if case.op == "mean":
             value, scale = value / case.n, scale / case.n
     elif case.op == "prod":

@@ -76,8 +76,11 @@ CUB_SUM(float16, __half, float, __half)
 CUB_SUM(bfloat16, __nv_bfloat16, float, __nv_bfloat16)
 CUB_SUM(float32, float, float, float)
 CUB_SUM(float64, double, double, double)
+CUB_SUM(bool, bool, int64_t, int64_t)
 CUB_SUM(int8, int8_t, int64_t, int64_t)
+CUB_SUM(int16, int16_t, int64_t, int64_t)
 CUB_SUM(int32, int32_t, int64_t, int64_t)
+CUB_SUM(int64, int64_t, int64_t, int64_t)
 
 // 3.2.0 is 300200.
 extern "C" int cub_version() { return CUB_VERSION; }

@@ -16,6 +16,7 @@ STYLE = {
     "atomic": ("#D55E00", "D"),
     "exact": ("#E69F00", "P"),
     "torch": ("#555555", "s"),
+    "torch_ops": ("#999999", "p"),
     "inductor": ("#009E73", "^"),
     "torch_fp64": ("#56B4E9", "X"),
     "cub": ("#CC79A7", "v"),
@@ -24,6 +25,7 @@ STYLE = {
 }
 LABEL = {
     "torch": "torch.sum",
+    "torch_ops": "torch.sum by torch.ops",
     "inductor": "torch.compile",
     "torch_fp64": "torch.sum, fp64",
     "cub": "CUB",
@@ -185,6 +187,52 @@ def shapes(rows: list[dict], device: str, machine: str, path: Path) -> Path | No
     return _finish(figure, f"Shape / reduced dims: time against {against}", machine, path)
 
 
+def random_shapes(rows: list[dict], machine: str, path: Path) -> Path | None:
+    """Random shapes and strides: each contender's times over the limit's, sorted: a curve each."""
+    chosen = [r for r in _select(rows, "cuda", "random") if "limit" in r["contenders"]]
+    if not chosen:
+        return None
+    orders = {True: "memory in the order of the shape", False: "memory in another order"}
+    panels = {title: [r for r in chosen if r["keeps_order"] == keeps] for keeps, title in orders.items()}
+    figure, axes = plt.subplots(1, 2, figsize=(12, 5.2), sharey=True, layout="constrained")
+    values = []
+    for axis, (title, these) in zip(axes, panels.items(), strict=True):
+        for who, (colour, _) in STYLE.items():
+            times = sorted(_ratio(r, who, True) for r in these if who in r["contenders"])
+            if times:
+                share = [100 * (i + 0.5) / len(times) for i in range(len(times))]
+                axis.plot(share, times, color=colour, label=_name(who), drawstyle="steps-mid")
+                values += times
+        axis.axhline(1, color="black", lw=0.8)
+        axis.set_title(f"{title}: {len(these)}")
+        axis.grid(alpha=0.3)
+        axis.set_xlabel("percent of the cases")
+    for axis in axes:
+        _ratio_axis(axis.yaxis, values)
+    axes[0].set_ylabel("time / limit")
+    return _finish(figure, "Random shapes and strides: times against the limit, sorted", machine, path)
+
+
+def host(rows: list[dict], device: str, machine: str, path: Path) -> Path | None:
+    """Host time of one call, a bar a contender."""
+    chosen = _select(rows, device, "host")
+    if not chosen:
+        return None
+    names = [who for who in STYLE if who in chosen[0]["contenders"]]
+    figure, axis = plt.subplots(figsize=(9, 5.2), layout="constrained")
+    for i, who in enumerate(names):
+        x = [group + (i - (len(names) - 1) / 2) * 0.8 / len(names) for group in range(len(chosen))]
+        us = [r["contenders"][who]["us"] for r in chosen]
+        spread = [[q["median"] - q["low"] for q in us], [q["high"] - q["median"] for q in us]]
+        heights = [q["median"] for q in us]
+        axis.bar(x, heights, 0.75 / len(names), yerr=spread, color=STYLE[who][0], label=_name(who))
+    titles = [f"{r['label']}{', with gradient' if r['grad'] else ''}" for r in chosen]
+    axis.set_xticks(range(len(chosen)), titles)
+    axis.set_ylabel("us a call")
+    axis.grid(alpha=0.3, axis="y")
+    return _finish(figure, f"Host time of a call on {device.upper()}, float32", machine, path)
+
+
 def _ratio(row: dict, who: str, limited: bool) -> float:
     contender = row["contenders"][who]
     return contender["times_limit"]["median"] if limited else 1 / contender["speedup"]["median"]
@@ -277,8 +325,11 @@ def write(rows: list[dict], machine: str, cpu: str, out: Path) -> list[Path]:
     made = [
         full_cuda(rows, machine, out / "cuda_full.png"),
         shapes(rows, "cuda", machine, out / "cuda_shapes.png"),
+        random_shapes(rows, machine, out / "cuda_random.png"),
+        host(rows, "cuda", machine, out / "cuda_host.png"),
         full_cpu(rows, cpu, out / "cpu_full.png"),
         shapes(rows, "cpu", cpu, out / "cpu_shapes.png"),
+        host(rows, "cpu", cpu, out / "cpu_host.png"),
         exact_speed(rows, machine, out / "exact_speed.png"),
         exact_accuracy(rows, machine, out / "exact_accuracy.png"),
     ]

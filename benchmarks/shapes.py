@@ -135,10 +135,9 @@ def full_cuda(quick: bool) -> list[Case]:
         torch.float32: range(10, 31, 2),
         torch.bfloat16: range(10, 31, 2),
         torch.float16: range(12, 31, 4 if quick else 2),
-        torch.int8: (16, 20, 24, 28),
-        torch.int32: (16, 20, 24, 28),
-        torch.float64: (16, 20, 24, 28),
     }
+    rest = (torch.int8, torch.int16, torch.int32, torch.int64, torch.bool, torch.float64)
+    exponents |= dict.fromkeys(rest, (16, 20, 24, 28))
     if quick:
         exponents = {torch.float32: range(12, 29, 4), torch.bfloat16: range(12, 29, 4)}
     return [Case("full", (2**e,), None, dtype) for dtype, es in exponents.items() for e in es]
@@ -164,6 +163,22 @@ def scaled(shape: tuple[int, ...], most: int | None) -> tuple[int, ...]:
     while most is not None and math.prod(sizes) > most:
         sizes[sizes.index(max(sizes))] //= 2
     return tuple(sizes)
+
+
+def hard() -> list[Case]:
+    """Where loads of 16 bytes do not fit, and masks: rows of odd length, and the last corner of a larger tensor, whose
+    rows begin between two multiples of 16 bytes."""
+    cases = []
+    for dtype in (torch.float32, torch.bfloat16):
+        cases += [Case("hard", (8192, 4097), (dim,), dtype) for dim in (1, 0)]
+        for shape, dims, whole in (
+            ((1 << 26,), None, ((1 << 26) + 1,)),
+            ((65536, 1000), (1,), (65536, 1001)),
+            ((65536, 1000), (0,), (65536, 1001)),
+        ):
+            order = tuple(range(len(shape)))
+            cases.append(Case("hard", shape, dims, dtype, layout="strided", order=order, whole=whole))
+    return cases + [Case("hard", (4096, 8192), (dim,), torch.bool) for dim in (1, 0)]
 
 
 def random_shapes(quick: bool, seed: int = 7) -> list[Case]:

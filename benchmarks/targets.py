@@ -40,7 +40,16 @@ def slower(contender: dict, key: str) -> bool:
 
 def evaluate(rows: list[dict]) -> list[dict]:
     cuda = [r for r in rows if r["device"] == "cuda"]
-    found = [*_full(cuda), *_exact(cuda), *_shapes(cuda), *_random(cuda), *_layouts(cuda), *_peers(cuda), *_host(rows)]
+    found = [
+        *_full(cuda),
+        *_exact(cuda),
+        *_shapes(cuda),
+        *_hard(cuda),
+        *_random(cuda),
+        *_layouts(cuda),
+        *_peers(cuda),
+        *_host(rows),
+    ]
     found += [*_cpu(rows), *_promises(rows), *_scratch(cuda)]
     return [asdict(target) for target in found]
 
@@ -76,13 +85,14 @@ FULL = {  # share of the limit, and microseconds on top of it
 EXACT_FULL = {"float16": 0.95, "bfloat16": 0.95, "float32": 0.95, "float64": 0.90}
 EXACT_DATA = {"gradient": 0.8, "log-normal 6": 0.4}
 EXACT_WORST = 0.15
+AS_FAST = 0.98  # of a peer's speed: less is slower
 EXACT_CPU = 0.5  # of torch's speed, on one thread, at 2^24 fp32
 EXACT_FSUM = 100  # times the speed of math.fsum
 
 
 def _full(rows: list[dict]) -> Iterator[Target]:
     for mode, (share, extra) in FULL.items():
-        pairs = [(r, c) for r, c in _with(rows, "full", mode, "times_limit") if r["dtype"] != "float64"]
+        pairs = _with(rows, "full", mode, "times_limit")
         large = [(r, c) for r, c in pairs if r["in_bytes"] >= 16 * MiB]
         small = [(r, c) for r, c in pairs if r["in_bytes"] < 16 * MiB]
         line = f"<= limit / {share} + {extra} us"
@@ -139,6 +149,16 @@ def _shapes(rows: list[dict]) -> Iterator[Target]:
         yield Target(what, "<= 1.08 x limit", f"{mean:.3f}", mean <= 1.08, name(worst))
         asked = "<= 1.25 x limit or limit + 1 us"
         yield from _within(f"shapes, {mode}, worst", asked, pairs, lambda t: max(1.25 * t, t + 1))
+        key = "speedup_over_inductor"
+        peers = _with(rows, "shapes", mode, key)
+        yield from _faster(f"shapes, {mode}, against inductor", f">= {AS_FAST} x its speed", peers, key, AS_FAST)
+
+
+def _hard(rows: list[dict]) -> Iterator[Target]:
+    for mode in ("deterministic", "atomic"):
+        asked = "<= 1.25 x limit or limit + 1 us"
+        pairs = _with(rows, "hard", mode, "times_limit")
+        yield from _within(f"unaligned rows and masks, {mode}", asked, pairs, lambda t: max(1.25 * t, t + 1))
 
 
 def _random(rows: list[dict]) -> Iterator[Target]:
@@ -174,7 +194,7 @@ def _not_slower(what: str, pairs: list[tuple[dict, dict]], key: str) -> Iterator
 
 
 def _peers(rows: list[dict]) -> Iterator[Target]:
-    for suite in ("full", "shapes", "random", "ops", "layouts"):
+    for suite in ("full", "shapes", "hard", "random", "ops", "layouts"):
         for mode in OURS:
             for peer in PEERS:
                 key = "speedup" if peer == "torch" else f"speedup_over_{peer}"

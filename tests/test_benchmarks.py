@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from benchmarks import __main__ as main
-from benchmarks import accuracy, contenders, document, plots, report, run_cpu, shapes, targets
+from benchmarks import accuracy, check, contenders, document, plots, report, run_cpu, shapes, targets
 from benchmarks.run_cuda import Bench
 
 KINDS = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")
@@ -93,6 +93,26 @@ def test_random_shapes_are_views_of_distinct_elements():
         assert case.keeps_order == (reduced == sorted(reduced)), case.label
 
 
+def test_hard_shapes_begin_between_multiples_of_16_bytes():
+    cases = [case for case in shapes.hard() if case.dtype is not torch.bool]
+    for case in cases:
+        element = case.view(torch.empty(case.memory_elements, dtype=case.dtype, device="meta"))
+        places = [element.storage_offset(), *element.stride()[:-1]]
+        assert any(place * case.dtype.itemsize % 16 for place in places), case.label
+    assert len(cases) == 10
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int16, torch.int64, torch.float32], ids=str)
+def test_every_type_is_filled_and_judged(dtype):
+    case = shapes.Case("full", (1 << 12,), None, dtype)
+    x = torch.empty(case.elements, dtype=dtype)
+    check.fill(x, case)
+    assert x.unique().numel() > 1
+    expected = check.reference(case, x)
+    assert expected.error(x.sum()) <= check.bounds(case)["deterministic"]
+    assert expected.error(x.sum() + x.sum().abs() + 1) > check.bounds(case)["deterministic"]
+
+
 def test_random_shapes_are_judged_by_their_order():
     rows = [
         {"suite": "random", "device": "cuda", "op": "sum", "dtype": "float32", "label": label, "keeps_order": keeps}
@@ -129,6 +149,18 @@ def test_peers_of_exact_sums_on_a_gpu(suite, levels):
     calls = Bench._calls(bench, shapes.Case(suite, (1 << 10,), None, torch.float32))
     assert [calls[who] for who in calls if who.startswith("cub")] == ["sum", *levels]
     assert ("torch_fp64" in calls) == (suite != "full")
+
+
+def test_an_interrupt_keeps_what_was_measured(monkeypatch, capsys):
+    def rows(*_):
+        yield {"device": "cpu", "suite": "full", "dtype": "float32", "label": "2^10 / all"}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "rows_for", rows)
+    options = main.parse(["--device", "cpu", "--quick", "--suite", "full"])
+    found, complete = main.measure(options, {})
+    assert len(found) == 1 and not complete
+    assert "interrupted after 1 of" in capsys.readouterr().out
 
 
 # ---- accuracy -----------------------------------------------------------------------------------------------------
@@ -201,6 +233,22 @@ def test_targets_of_exact_sums(gpu_rows):
 def test_plots_are_written(gpu_rows, accuracy_rows, tmp_path):
     made = plots.write(gpu_rows + accuracy_rows, "a machine", "a CPU", tmp_path)
     assert [path.name for path in made] == ["exact_speed.png", "exact_accuracy.png"]
+    assert all(path.stat().st_size > 10_000 for path in made)
+
+
+def test_plots_of_random_shapes_and_of_the_host(tmp_path):
+    times = {"limit": measured(1.0), "deterministic": measured(1.2), "torch": measured(2.0)}
+    rows = [
+        {"suite": "random", "device": "cuda", "dtype": "float32", "keeps_order": keeps, "contenders": times}
+        for keeps in (True, True, False)
+    ]
+    rows += [
+        {"suite": "host", "device": device, "grad": grad, "label": "2^6 / all", "contenders": times}
+        for device in ("cuda", "cpu")
+        for grad in (False, True)
+    ]
+    made = plots.write(rows, "a machine", "a CPU", tmp_path)
+    assert [path.name for path in made] == ["cuda_random.png", "cuda_host.png", "cpu_host.png"]
     assert all(path.stat().st_size > 10_000 for path in made)
 
 
