@@ -1,4 +1,4 @@
-"""Puts the figures of the committed results into README.md and docs/exact.md: `python -m benchmarks.document`.
+"""Puts the figures of the committed results into the documents that show them: `python -m benchmarks.document`.
 
 In a document, what stands between <!-- NAME --> and <!-- end --> is written by this, from JSON that a benchmark wrote.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from . import machine
-from .targets import geometric_mean
+from .targets import geometric_mean, slower
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -46,10 +46,13 @@ SELECTED = [
     ("full", "bfloat16", "2^28 / all"),
     ("full", "float64", "2^28 / all"),
     ("full", "int8", "2^28 / all"),
+    ("full", "bool", "2^28 / all"),
     ("shapes", "float32", "65536×1000 / 1"),
     ("shapes", "float32", "8388608×8 / 1"),
     ("shapes", "bfloat16", "1048576×64 / 1"),
     ("shapes", "bfloat16", "128×4096 / 1"),
+    ("hard", "bool", "4096×8192 / 1"),
+    ("hard", "bfloat16", "8192×4097 / 1"),
     ("shapes", "float32", "65536×1024 / 0"),
     ("shapes", "bfloat16", "65536×1024 / 0"),
     ("shapes", "bfloat16", "8192×768 / 0"),
@@ -158,6 +161,32 @@ def exact_blocks(results: dict) -> dict[str, str]:
     }
 
 
+def ways(rows: list[dict]) -> str:
+    """The random cases in `deterministic` by the way in which they are worked on: times over the limit's."""
+    groups: dict[tuple, list[dict]] = {}
+    for r in rows:
+        plan = r["contenders"]["deterministic"]["plan"]
+        loads = "16 bytes" if plan["vector"] else "an element"
+        groups.setdefault((not r["keeps_order"], plan["family"], loads), []).append(r["contenders"]["deterministic"])
+    lines = []
+    for (other_order, family, loads), found in sorted(groups.items()):
+        times = [c["times_limit"]["median"] for c in found]
+        lost = sum(slower(c, "speedup") for c in found)
+        order = "another" if other_order else "the shape's"
+        lines.append([order, family, loads, len(found), f"{geometric_mean(times):.2f}", f"{max(times):.1f}", lost])
+    header = ["memory's order", "family", "a load", "cases", "x limit", "worst", "slower than torch"]
+    return _table(lines, header)
+
+
+def random_blocks(results: dict) -> dict[str, str]:
+    """docs/performance.md's blocks, from a run of the suite random."""
+    return {
+        "random machine": f"`python -m benchmarks --suite random` on {machine.line(results['machine'])}:",
+        "random targets": targets([t for t in results["targets"] if t["what"].startswith("random")]),
+        "random ways": ways(results["rows"]),
+    }
+
+
 def load(name: str) -> dict:
     return json.loads((RESULTS / f"{name}.json").read_text())
 
@@ -167,6 +196,7 @@ def documents() -> dict[Path, dict[str, str]]:
     return {
         ROOT / "README.md": blocks(load("cuda"), load("cpu")),
         ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
+        ROOT / "docs" / "performance.md": random_blocks(load("random")),
     }
 
 
