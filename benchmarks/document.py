@@ -6,6 +6,7 @@ In a document, what stands between <!-- NAME --> and <!-- end --> is written by 
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -162,19 +163,32 @@ def exact_blocks(results: dict) -> dict[str, str]:
 
 
 def ways(rows: list[dict]) -> str:
-    """The random cases in `deterministic` by the way in which they are worked on: times over the limit's."""
+    """The random cases in `deterministic` by the way in which they are worked on: times over the limit's, and the
+    share of what all of them lack, as logarithms add up."""
     groups: dict[tuple, list[dict]] = {}
     for r in rows:
         plan = r["contenders"]["deterministic"]["plan"]
         loads = "16 bytes" if plan["vector"] else "an element"
         groups.setdefault((not r["keeps_order"], plan["family"], loads), []).append(r["contenders"]["deterministic"])
+    lacking = sum(math.log(c["times_limit"]["median"]) for found in groups.values() for c in found)
     lines = []
     for (other_order, family, loads), found in sorted(groups.items()):
         times = [c["times_limit"]["median"] for c in found]
         lost = sum(slower(c, "speedup") for c in found)
         order = "another" if other_order else "the shape's"
-        lines.append([order, family, loads, len(found), f"{geometric_mean(times):.2f}", f"{max(times):.1f}", lost])
-    header = ["memory's order", "family", "a load", "cases", "x limit", "worst", "slower than torch"]
+        share = 100 * sum(map(math.log, times)) / lacking
+        line = [order, family, loads, len(found), f"{geometric_mean(times):.2f}", f"{max(times):.1f}", lost]
+        lines.append([*line, f"{share:.0f} %"])
+    header = [
+        "memory's order",
+        "family",
+        "a load",
+        "cases",
+        "x limit",
+        "worst",
+        "slower than torch",
+        "of what is lacking",
+    ]
     return _table(lines, header)
 
 

@@ -1,5 +1,7 @@
 """The benchmark's own code, without a GPU: what is asked for, measured in ulps, judged, drawn and written down."""
 
+import json
+import sys
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -151,16 +153,25 @@ def test_peers_of_exact_sums_on_a_gpu(suite, levels):
     assert ("torch_fp64" in calls) == (suite != "full")
 
 
-def test_an_interrupt_keeps_what_was_measured(monkeypatch, capsys):
+def test_an_interrupt_keeps_what_was_measured(monkeypatch, capsys, tmp_path):
     def rows(*_):
-        yield {"device": "cpu", "suite": "full", "dtype": "float32", "label": "2^10 / all"}
+        yield {
+            "device": "cpu",
+            "suite": "full",
+            "dtype": "float32",
+            "label": "2^10 / all",
+            "contenders": {},
+            "threads": 1,
+        }
         raise KeyboardInterrupt
 
     monkeypatch.setattr(main, "rows_for", rows)
-    options = main.parse(["--device", "cpu", "--quick", "--suite", "full"])
-    found, complete = main.measure(options, {})
-    assert len(found) == 1 and not complete
+    command = ["benchmarks", "--device", "cpu", "--quick", "--suite", "full", "--json-only", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", command)
+    assert main.main() == 1
     assert "interrupted after 1 of" in capsys.readouterr().out
+    written = json.loads((tmp_path / "cpu.json").read_text())
+    assert len(written["rows"]) == 1 and not written["arguments"]["complete"]
 
 
 # ---- accuracy -----------------------------------------------------------------------------------------------------
