@@ -177,6 +177,24 @@ def test_two_replays_at_once(mode):
             assert_same_bits(out, torch_reduce.sum(x))
 
 
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
+@pytest.mark.parametrize("stride", [1, 2], ids=str)
+def test_what_was_written_just_before_is_seen(mode, stride):
+    """Kernels that are there before the last one has ended, and caches that hold what was there before: an input that
+    another kernel changes between sums, and sums that read the results of sums."""
+    sums, totals = [], []
+    x = torch.zeros(2048, 256 * stride, device="cuda")[:, ::stride]
+    rows = torch.zeros(2048, device="cuda")
+    for _ in range(300):
+        x += 1
+        sums.append(torch_reduce.sum(x, mode=mode))
+        torch_reduce.sum(x, 1, mode=mode, out=rows)
+        totals.append(torch_reduce.sum(rows, mode=mode))
+    expected = torch.arange(1.0, 301) * x.numel()
+    assert_same_bits(torch.stack(sums), expected)
+    assert_same_bits(torch.stack(totals), expected)
+
+
 def test_current_stream_is_used():
     """The sum comes after what its stream still has to do, and before what follows."""
     x = torch.zeros(2**22, device="cuda")

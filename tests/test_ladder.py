@@ -1,5 +1,6 @@
 """The ladder: it builds, says what it needs, is described in full, and every rung is right at the edges."""
 
+import fcntl
 import json
 import math
 import os
@@ -32,12 +33,18 @@ def ladder_command(*arguments: str) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="module")
 def ladder() -> library.Library:
     """The built library; built here unless it is newer than its sources."""
-    newest = max(file.stat().st_mtime for file in SOURCES.rglob("*") if file.suffix in (".cu", ".cpp", ".h", ".txt"))
-    path = library.path()
-    if not (path.is_file() and path.stat().st_mtime >= newest):
-        command = [sys.executable, "tools/native_build.py", "--target", "ladder"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+    lock = ROOT / "build" / "ladder.lock"  # the processes of a parallel test run would build into one folder
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        newest = max(
+            file.stat().st_mtime for file in SOURCES.rglob("*") if file.suffix in (".cu", ".cpp", ".h", ".txt")
+        )
+        path = library.path()
+        if not (path.is_file() and path.stat().st_mtime >= newest):
+            command = [sys.executable, "tools/native_build.py", "--target", "ladder"]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
     if not path.is_file():
         pytest.skip("needs nvcc and a torch with CUDA: the ladder was not built")
     return library.Library()

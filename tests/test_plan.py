@@ -41,7 +41,7 @@ def check(plan, x):
     """A plan that a GPU accepts, and numbers that agree with each other."""
     assert plan.device == "cuda" and plan.family in ("rows", "short_rows", "columns", "empty"), plan
     assert 0 <= plan.scratch_bytes <= MAX_SCRATCH, plan
-    assert plan.finish in ("direct", "partials", "atomic"), plan
+    assert plan.finish in ("direct", "cluster", "partials", "atomic"), plan
     if plan.family == "empty":
         assert plan.outputs == 0 and plan.launches == 0, plan
         return

@@ -26,8 +26,8 @@ class Plan:
         shared_bytes: shared memory of a CTA, in bytes.
         scratch_bytes: memory for partial results in device memory, in bytes.
         expected_bytes: device memory traffic of input, output and scratch, in bytes.
-        finish: how parts of an output meet: ``"direct"`` (there is one part), ``"partials"`` (stored, combined by a
-            second pass) or ``"atomic"``.
+        finish: how parts of an output meet: ``"direct"`` (there is one part), ``"cluster"`` (in shared memory, as they
+            run at the same time), ``"partials"`` (stored, combined by a second pass) or ``"atomic"``.
         launches: kernels launched; 0 on the CPU.
     """
 
@@ -48,7 +48,12 @@ class Plan:
     launches: int
 
     def __str__(self) -> str:
-        finish = {"direct": "written directly", "partials": "partials, second pass", "atomic": "atomic adds"}
+        finish = {
+            "direct": "written directly",
+            "cluster": "met in a cluster",
+            "partials": "partials, second pass",
+            "atomic": "atomic adds",
+        }
         launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
         on_gpu = self.device == "cuda"
         rows = [

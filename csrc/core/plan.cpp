@@ -8,6 +8,7 @@ namespace {
 using namespace tuning;
 using namespace planning;
 
+constexpr int64_t kMostShared = int64_t{47} << 10;    // of a CTA, without the kernel's consent, but for its variables
 constexpr int64_t kColumnsMost = int64_t{1} << 33;    // columns number leaves with 32 bits
 constexpr int64_t kSegmentedMost = int64_t{1} << 30;  // divisions by a multiplication are exact to here, rounded up
 
@@ -40,9 +41,17 @@ Shape inspect(const Problem& p) {
       rows_aligned && small_numbers &&
       (l.reduced_dims <= 1 ? l.n % s.v == 0
                            : l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 && l.reduced[0].stride % s.v == 0);
+  // Loads of 16 bytes that begin at any element. A row of wider elements is read as fast by elements, if it is one
+  // segment; a chunk that lies in two segments is read by elements.
+  const bool anywhere = has_vector_loads(p) && l.kept_dims <= kFewDims && l.outputs < kSegmentedMost;
+  s.row_anywhere = anywhere && inner_reduced == 1 &&
+                   (l.reduced_dims <= 1 ? size_of(p.in) <= 2
+                                        : l.reduced_dims == 2 && l.reduced[1].size >= kChunk && l.n < kSegmentedMost);
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp * kShortRowsElements;
+  s.short_staged = has_vector_loads(p) && s.short_scalar && inner_reduced == 1 && l.reduced_dims == 1 &&
+                   l.kept_dims == 1 && l.kept[0].in_stride >= l.n && 2 * l.kept[0].in_stride <= 3 * l.n;
 
   s.columns = l.kept_dims > 0 && l.n < kColumnsMost;
   if (s.columns) {
@@ -52,6 +61,9 @@ Shape inspect(const Problem& p) {
     for (int d = 0; d < l.reduced_dims; ++d) multiple &= l.reduced[d].stride % s.v == 0;
     s.column_vector = s.aligned && multiple && l.reduced_dims <= 1 && l.kept_dims <= 2;
     s.column_segmented = s.aligned && multiple && l.reduced_dims <= 2 && small_numbers;
+    // Behind every row but the last one, a load's width of the tensor follows. A few elements are not worth it.
+    s.column_anywhere = anywhere && l.n > kShortRowsElements && l.reduced_dims == 1 && l.reduced[0].stride >= s.v &&
+                        inner.in_stride == 1 && inner.size >= 2 * s.v && size_of(p.in) <= 4;
   }
   return s;
 }
@@ -67,11 +79,11 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   auto vector_of = [&](Family f) {
     switch (f) {
       case Family::Rows:
-        return s.row_vector || s.row_segmented;
+        return s.row_vector || s.row_segmented || s.row_anywhere;
       case Family::ShortRows:
-        return s.short_vector;
+        return s.short_vector || s.short_staged;
       default:
-        return s.column_vector || s.column_segmented;
+        return s.column_vector || s.column_segmented || s.column_anywhere;
     }
   };
   auto pick = [&](Family f) -> Choice {
@@ -100,8 +112,8 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
       side_by_side * static_cast<int64_t>(size_of(p.in)) < kSector ||
       (!column_vector && (side_by_side < kScattered || (l.n <= kShortRowsElements && l.kept_dims > 1)));
   const bool short_column = beside && scattered && l.n <= kWarp;
-  const bool short_row =
-      !beside && l.outputs > 1 && s.short_scalar && (l.n <= kWarp || !(vector_allowed && vector_of(Family::Rows)));
+  const bool aligned_row = vector_allowed && (s.row_vector || s.row_segmented);
+  const bool short_row = !beside && l.outputs > 1 && s.short_scalar && (l.n <= kWarp || !aligned_row);
   if (l.n == 0 || short_column || short_row) return pick(Family::ShortRows);
   return pick(beside ? Family::Columns : Family::Rows);
 }
@@ -116,24 +128,39 @@ bool dense(const Layout& l) {
   return last + 1 == l.outputs;
 }
 
-void plan_finish(Plan& plan, const Problem& p) {
+// Units that meet in a cluster need no second kernel. That pays where all CTAs run at once, each on an SM of its own:
+// else the CTAs of a cluster wait for places together, and keep theirs until the last one of them is done. 16 MiB to
+// 256 MiB in clusters of 8 to 16 took 1.1 to 1.4 times as long as with a second kernel.
+bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
+  if (plan.units > most_units_of_cluster(gpu) || plan.grid > gpu.sms) return false;
+  if (plan.family == Family::Columns) {
+    const int64_t acc = static_cast<int64_t>(size_of(p.compute));
+    const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
+    const int64_t width = (v << plan.log_across) << plan.log_warps_across;
+    const int64_t of_units = plan.units * width * acc;
+    if (plan.shared_bytes + of_units > kMostShared) return false;
+    plan.cluster_offset = plan.shared_bytes;
+    plan.shared_bytes += of_units;
+  }
+  plan.finish = Finish::Cluster;
+  return true;
+}
+
+void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t acc = static_cast<int64_t>(size_of(p.compute));
   const int64_t outputs = p.layout.outputs;
   plan.launches = 1;
   if (plan.units == 1) return;
-  if (p.mode == Mode::Atomic && (p.op == Op::Sum || p.op == Op::Mean)) {
-    plan.finish = Finish::Atomic;
-    plan.launches = 2;  // one before, which zeroes
-    plan.atomic_in_out = p.op == Op::Sum && p.out == p.compute && dense(p.layout);
-    if (!plan.atomic_in_out) {
-      plan.scratch_bytes = plan.zeroed_bytes = outputs * acc + plan.tiles * static_cast<int64_t>(sizeof(uint32_t));
-    }
+  if (plan_cluster(plan, p, gpu)) return;
+  plan.launches = 2;
+  // Accumulators that are not the output would have to be waited for, to be rounded: partials are faster.
+  if (p.mode == Mode::Atomic && p.op == Op::Sum && p.out == p.compute && dense(p.layout)) {
+    plan.finish = Finish::Atomic;  // the other launch comes before, and zeroes
   } else {
     plan.finish = Finish::Partials;
     plan.few_outputs = plan.family == Family::Rows || outputs <= kFinishFewOutputs;
     plan.padded_units = plan.few_outputs ? ceil_div(plan.units, 16 / acc) * (16 / acc) : plan.units;
     plan.scratch_bytes = outputs * plan.padded_units * acc;
-    plan.launches = 2;
   }
 }
 
@@ -173,7 +200,7 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
       break;
     case Family::ShortRows:
       if (c.split > 1) refuse("short_rows are not split");
-      plan_short_rows(plan, p, s);
+      plan_short_rows(plan, p, s, gpu);
       break;
     default:
       plan_columns(plan, p, s, gpu, c);
@@ -181,10 +208,10 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
   if (plan.grid > kMaxGrid) {
     throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
   }
-  plan_finish(plan, p);
+  plan_finish(plan, p, gpu);
   const int64_t out_bytes = l.outputs * static_cast<int64_t>(size_of(p.out));
   plan.expected_bytes = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) + out_bytes + 2 * plan.scratch_bytes +
-                        (plan.atomic_in_out ? out_bytes : 0);  // zeroed before
+                        (plan.finish == Finish::Atomic ? out_bytes : 0);  // zeroed before
   return plan;
 }
 
@@ -194,7 +221,7 @@ const char* name(Family family) {
 }
 
 const char* name(Finish finish) {
-  constexpr const char* names[] = {"direct", "partials", "atomic"};
+  constexpr const char* names[] = {"direct", "cluster", "partials", "atomic"};
   return names[static_cast<int>(finish)];
 }
 

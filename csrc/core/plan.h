@@ -18,8 +18,9 @@ enum class Family : uint8_t {
 
 enum class Finish : uint8_t {
   Direct,    // one CTA sees the whole output and writes it
+  Cluster,   // the CTAs of an output run at the same time, and the first one combines their values
   Partials,  // CTAs leave partials in scratch, a second kernel combines them in the canonical order
-  Atomic,    // CTAs add to accumulators atomically
+  Atomic,    // CTAs add to the output atomically
 };
 
 // What a plan may know of the device. Zeros: not known.
@@ -43,6 +44,7 @@ struct Plan {
   Finish finish = Finish::Direct;
   bool vector = false;     // loads of 16 bytes; else an element at a time, at any stride
   bool segmented = false;  // with vector: the reduced dims are two, or the kept dims more than the kernel walks
+  bool anywhere = false;   // with vector: what is read begins at any element, not only at multiples of 16 bytes
 
   int block = 32;     // threads
   int64_t grid = 0;   // CTAs
@@ -62,9 +64,8 @@ struct Plan {
   bool few_outputs = false;  // Partials lie [output][unit], for a CTA per output; else [unit][output]
   int64_t padded_units = 1;  // few_outputs: partials from one output to the next, a multiple of 16 bytes
   int64_t shared_bytes = 0;
+  int64_t cluster_offset = 0;  // Columns, Cluster: the bytes of shared memory before the values of the units
   int64_t scratch_bytes = 0;
-  int64_t zeroed_bytes = 0;    // the part of the scratch, from its start, that must be zero at launch
-  bool atomic_in_out = false;  // Atomic: the output itself is the accumulator
   int64_t expected_bytes = 0;  // device memory traffic: input, output and scratch
   int launches = 0;
 };
@@ -77,6 +78,11 @@ Plan make_plan(const Problem& problem, const Gpu& gpu, const Constraint& constra
 
 const char* name(Family family);
 const char* name(Finish finish);
+
+constexpr int kMostUnitsOfCluster = 16;
+// CTAs of a cluster, 1 where there are none: 8 are portable, 16 what GPUs of data centers take with the kernel's
+// consent.
+constexpr int most_units_of_cluster(const Gpu& gpu) { return gpu.major < 9 ? 1 : gpu.major <= 10 ? 16 : 8; }
 
 // Kernel parameters have room for this many kept and as many reduced dims. Dims that walk memory like one are
 // merged before, so a tensor that needs more has over 2^32 elements.

@@ -16,7 +16,8 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
   plan.log_across = log2_above(across);
 
   // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
-  const bool one_step = !plan.segmented && l.n <= kLeaves, few = plan.vector && l.n <= kLoadsInFlight / 2;
+  const bool one_step = !plan.segmented && l.n <= kLeaves;
+  const bool few = plan.vector && !plan.anywhere && l.n <= kLoadsInFlight / 2;
   plan.batch_leaves = one_step ? kLoadsInFlight / (few ? 2 : 1) : kLoadsInFlight / kSteps;
   const int64_t warp_leaves = kWarp / across * plan.batch_leaves;
   const int64_t warps = ceil_div(std::max<int64_t>(leaf_count(l.n), 1), warp_leaves);  // if each took one batch
@@ -48,7 +49,8 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
   const int64_t v = plan.vector ? s.v : 1, element = static_cast<int64_t>(size_of(p.in));
-  plan.segmented = plan.vector && !s.column_vector;
+  plan.segmented = plan.vector && !s.column_vector && s.column_segmented;
+  plan.anywhere = plan.vector && !s.column_vector && !s.column_segmented;
   const int64_t widest = std::min<int64_t>(kWarp, power_of_two_above(ceil_div(l.kept[l.kept_dims - 1].size, v)));
   auto lanes = [&](int64_t bytes) { return std::min(widest, std::max<int64_t>(bytes / (v * element), 1)); };
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice

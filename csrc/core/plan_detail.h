@@ -19,7 +19,9 @@ constexpr int kWarp = 32;
 struct Shape {
   int64_t v;  // elements per 16 bytes; 1 for types that kernels read through a runtime switch
   bool aligned;
-  bool row_vector, row_segmented, short_vector, short_scalar, column_vector, column_segmented, columns;
+  bool row_vector, row_segmented, row_anywhere;
+  bool short_vector, short_staged, short_scalar;
+  bool columns, column_vector, column_segmented, column_anywhere;
 };
 
 [[noreturn]] inline void refuse(const std::string& what) {
@@ -31,7 +33,7 @@ struct Shape {
 int64_t steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Constraint& c, int64_t ctas_per_unit);
 
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
-void plan_short_rows(Plan& plan, const Problem& p, const Shape& s);
+void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu);
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 
 }  // namespace torch_reduce::planning

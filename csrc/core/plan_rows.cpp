@@ -5,9 +5,27 @@ namespace torch_reduce::planning {
 
 using namespace tuning;
 
+namespace {
+
+// Rows whose steps leave warps idle in a CTA's last round come several to a CTA, if fewer are idle then.
+void share_out_steps(Plan& plan, int64_t outputs, int64_t steps, int64_t at_once, const Gpu& gpu) {
+  const int64_t slots = int64_t{1} << plan.log_slots, warps = plan.block / kWarp;
+  if (slots < at_once) return;  // steps have rows of their own
+  const auto busy = [&](int64_t rows) {
+    return static_cast<double>(rows * steps) / static_cast<double>(ceil_div(rows * steps, warps) * warps);
+  };
+  for (int64_t rows = 2 * plan.rows_per_cta; rows * slots / at_once <= kWarp; rows *= 2) {
+    if (ceil_div(outputs, rows) < kRowsSharedCtasPerSm * gpu.sms) break;
+    if (busy(rows) > kRowsWorthSharing * busy(plan.rows_per_cta)) plan.rows_per_cta = static_cast<int>(rows);
+  }
+}
+
+}  // namespace
+
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
-  plan.segmented = plan.vector && !s.row_vector;
+  plan.segmented = plan.vector && !s.row_vector && s.row_segmented;
+  plan.anywhere = plan.vector && !s.row_vector && !s.row_segmented;
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   const int64_t at_once = plan.vector ? std::max<int64_t>(kLoadsInFlight * kWarp * s.v / kChunk, 1) : 1;
   const int64_t cta_slots = kRowsWarps * at_once;
@@ -22,16 +40,13 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     plan.block = static_cast<int>(std::min<int64_t>(ceil_div(slots, at_once), kRowsWarps)) * kWarp;
   } else {
     const bool whole = l.outputs >= kSplitBelowRowsPerSm * gpu.sms;
-    // A CTA that takes a ticket waits for it, so atomics into scratch want fewer CTAs.
-    const bool takes_ticket = p.mode == Mode::Atomic && p.out != p.compute;
-    const int64_t most_ctas = takes_ticket ? kRowsTicketCtas : kRowsCtas;
-    const int64_t most_slots = takes_ticket ? kRowsMostSlots : kRowsMaxSlots;
     int64_t slots = cta_slots;
-    while (slots < most_slots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
+    while (slots < kRowsMaxSlots && l.outputs * ceil_div(chunks, slots) > kRowsCtas) slots *= 2;
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
     plan.log_slots = log2_above(per_unit);
     plan.units = ceil_div(chunks, per_unit);
   }
+  if (plan.units == 1 && !c.split) share_out_steps(plan, l.outputs, ceil_div(chunks, at_once), at_once, gpu);
   plan.tiles = ceil_div(l.outputs, plan.rows_per_cta);
   plan.grid = plan.tiles * plan.units;
   const int64_t values = std::max<int64_t>((static_cast<int64_t>(plan.rows_per_cta) << plan.log_slots), 1);
@@ -43,12 +58,35 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
   }
 }
 
-void plan_short_rows(Plan& plan, const Problem& p, const Shape& s) {
+namespace {
+
+// Rows that begin anywhere: a warp has as many as its shared memory holds, but few where there are few.
+void plan_staged_rows(Plan& plan, const Problem& p, const Gpu& gpu) {
+  const Layout& l = p.layout;
+  const int64_t row_bytes = l.kept[0].in_stride * static_cast<int64_t>(size_of(p.in));
+  // Eight elements a lane, and several rows at once; or one row at once, whose neighbours are the lanes'.
+  plan.log_lanes = l.n <= 8 * kShortRowsElements ? log2_above(ceil_div(l.n, kShortRowsElements)) : log2_above(kWarp);
+  const int64_t group = kWarp >> plan.log_lanes;
+  const int64_t room = std::max<int64_t>(kStagedWarpBytes / (group * row_bytes), 1);
+  const int64_t share = ceil_div(l.outputs, group * kShortRowsWarps * kStagedCtasPerSm * gpu.sms);
+  const int64_t rows = group * std::min(room, share);
+  plan.rows_per_cta = static_cast<int>(kShortRowsWarps * rows);
+  plan.shared_bytes = kShortRowsWarps * (ceil_div(rows * row_bytes, 16) * 16 + 2 * 16);
+}
+
+}  // namespace
+
+void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu) {
   plan.lane_elements = plan.vector ? static_cast<int>(s.v) : p.layout.n > kWarp ? kShortRowsElements : 1;
   plan.log_lanes = log2_above(ceil_div(p.layout.n, plan.lane_elements));
-  plan.segmented = plan.vector && p.layout.kept_dims > 1;
   plan.block = kShortRowsWarps * kWarp;
-  plan.rows_per_cta = kShortRowsWarps * kShortRowsUnroll * (kWarp >> plan.log_lanes);
+  plan.anywhere = plan.vector && !s.short_vector;
+  if (plan.anywhere) {
+    plan_staged_rows(plan, p, gpu);
+  } else {
+    plan.segmented = plan.vector && p.layout.kept_dims > 1;
+    plan.rows_per_cta = kShortRowsWarps * kShortRowsUnroll * (kWarp >> plan.log_lanes);
+  }
   plan.tiles = plan.grid = ceil_div(p.layout.outputs, plan.rows_per_cta);
 }
 

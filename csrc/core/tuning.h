@@ -12,19 +12,26 @@ constexpr int kLoadsInFlight = 8;
 
 constexpr int kRowsCtasAtOnce = 4;
 constexpr int kRowsElementwiseCtasAtOnce = 4;
+constexpr int kRowsAnywhereSegmentedCtasAtOnce = 3;
 // A split row's CTAs take more chunks each from this many CTAs on: each one's partial costs the finish, or an atomic.
 constexpr int64_t kRowsCtas = 4096;
-// Where an atomic needs a ticket too, fewer: 2^26 bf16 took 39 us with 4096 CTAs and 37 us with 2048.
-constexpr int64_t kRowsTicketCtas = 2048;
 constexpr int64_t kRowsMaxSlots = 64;
 // Whole rows may be longer, up to what shared memory holds.
 constexpr int64_t kRowsMostSlots = 4096;
+
+// Rows come several to a CTA where that keeps its warps busier by this much, and still leaves so many CTAs per SM.
+constexpr double kRowsWorthSharing = 1.1;
+constexpr int64_t kRowsSharedCtasPerSm = 4;
 
 // Fewer outputs than this per SM leave the last wave of CTAs half empty, so their rows are split.
 constexpr int kSplitBelowRowsPerSm = 4;
 
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
+// Shared memory of a warp whose rows begin anywhere, for five CTAs an SM; with fewer rows, they are spread over so
+// many.
+constexpr int64_t kStagedWarpBytes = 4608;
+constexpr int64_t kStagedCtasPerSm = 4;
 constexpr int kShortRowsElements = 8;  // of a lane, where one would not do and they are read one at a time
 
 // Fewer outputs than this side by side, read an element at a time, are not columns.

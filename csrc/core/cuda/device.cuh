@@ -54,6 +54,9 @@ __device__ __forceinline__ int warp_of_cta() {
 // has ended, so that its launch does not add to their times. Every kernel waits before it touches memory, and so all
 // that came before what it waited for has ended too.
 //
+// A kernel behind one that zeroes its accumulators is the exception: that one lets it come when all before has ended,
+// so the input is there, and only the accumulators are to be waited for.
+//
 // Waits until the kernel before has ended and its writes can be seen.
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

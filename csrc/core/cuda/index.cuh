@@ -28,9 +28,11 @@ __device__ __forceinline__ int64_t quotient(int64_t index, int64_t size) {
 
 // How a kernel walks the reduced dims.
 enum class Access {
-  Contiguous,  // 16-byte loads, one reduced and one kept dim
-  Segmented,   // 16-byte loads, up to two reduced and kFewDims kept dims
-  Strided,     // an element at a time, from anywhere
+  Contiguous,         // 16-byte loads, one reduced and one kept dim
+  Segmented,          // 16-byte loads, up to two reduced and kFewDims kept dims
+  Anywhere,           // 16-byte loads of what begins at any element, up to kFewDims kept dims and one reduced dim, ...
+  AnywhereSegmented,  // ... or two
+  Strided,            // an element at a time, from anywhere
 };
 
 // The kept dims without the innermost `skip`, which the caller walks itself.
@@ -75,6 +77,15 @@ struct KeptIndex<Access::Segmented> {
   }
   __device__ __forceinline__ int64_t in(int64_t index) const { return at<false>(index); }
   __device__ __forceinline__ int64_t out(int64_t index) const { return at<true>(index); }
+};
+
+template <>
+struct KeptIndex<Access::Anywhere> : KeptIndex<Access::Segmented> {
+  using KeptIndex<Access::Segmented>::KeptIndex;
+};
+template <>
+struct KeptIndex<Access::AnywhereSegmented> : KeptIndex<Access::Segmented> {
+  using KeptIndex<Access::Segmented>::KeptIndex;
 };
 
 // Divisors for the sizes of dims, where these number at least one and fewer than 2^30 places.
@@ -138,6 +149,31 @@ struct ReducedIndex<Access::Strided> {
   explicit ReducedIndex(const Layout& l) : dims(l.reduced_dims), divisors(l.reduced, l.reduced_dims, l.n) {
     for (int d = 0; d < dims; ++d) dim[d] = l.reduced[d];
     if (dims == 0) dim[0] = {1, 0};
+  }
+  // For exactly Dims dims that have divisors: straight code, of which a thread has many in flight at once. A loop reads
+  // the dims from memory one after the other: a chunk of two dims took 5 us by it.
+  template <int Dims>
+  __device__ __forceinline__ int64_t at_few(int64_t index) const {
+    int64_t place = 0;
+    uint32_t rest = static_cast<uint32_t>(index);
+#pragma unroll
+    for (int d = Dims - 1; d > 0; --d) {
+      const uint32_t outer = divisors.size[d].quotient(rest);
+      place += static_cast<int64_t>(rest - outer * divisors.size[d].divisor) * dim[d].stride;
+      rest = outer;
+    }
+    return place + static_cast<int64_t>(rest) * dim[0].stride;
+  }
+  // Calls f with the function from an element's number to its place.
+  template <class F>
+  __device__ __forceinline__ void with_place(F f) const {
+    if (dims <= 1) return f([this](int64_t index) { return index * dim[0].stride; });
+    if (divisors.exist) {
+      if (dims == 2) return f([this](int64_t index) { return at_few<2>(index); });
+      if (dims == 3) return f([this](int64_t index) { return at_few<3>(index); });
+      if (dims == 4) return f([this](int64_t index) { return at_few<4>(index); });
+    }
+    f([this](int64_t index) { return at(index); });
   }
   __device__ __forceinline__ int64_t at(int64_t index) const {
     if (dims <= 1) return index * dim[0].stride;

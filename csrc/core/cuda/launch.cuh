@@ -8,6 +8,7 @@
 #include "launch.h"
 #include "rows.cuh"
 #include "short_rows.cuh"
+#include "staged_rows.cuh"
 #include "start.cuh"
 
 namespace torch_reduce::cuda {
@@ -40,8 +41,7 @@ cudaError_t with_element_type(const Problem& p, F f) {
   }
 }
 
-// Zeroes what atomics will add to. A memset took 0.4 to 1.2 us longer on an H200; launching the kernel after this one
-// before it has ended, 0.5 us.
+// Zeroes what atomics will add to. A memset took 0.4 to 1.2 us longer on an H200.
 struct ZeroArgs {
   uint32_t* words;
   int64_t count;
@@ -50,16 +50,15 @@ template <class Acc>
 __global__ void zero(const __grid_constant__ ZeroArgs a) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   wait_for_previous_kernel();
+  allow_next_kernel();
   if (i < a.count) a.words[i] = 0;
 }
 
 template <class Acc>
-cudaError_t start_zero(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+cudaError_t start_zero(const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
   constexpr int kThreads = 256;
-  const int64_t bytes =
-      plan.atomic_in_out ? p.layout.outputs * static_cast<int64_t>(size_of(p.out)) : plan.zeroed_bytes;
-  const int64_t words = bytes / static_cast<int64_t>(sizeof(uint32_t));  // both kinds are multiples of four bytes
-  const ZeroArgs a{static_cast<uint32_t*>(plan.atomic_in_out ? b.out : b.scratch), words};
+  const int64_t words = p.layout.outputs * static_cast<int64_t>(sizeof(Acc) / sizeof(uint32_t));
+  const ZeroArgs a{static_cast<uint32_t*>(b.out), words};
   return start(zero<Acc>, a, Launch{(words + kThreads - 1) / kThreads, kThreads, 0, stream, dependent});
 }
 
@@ -71,35 +70,31 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   s.n = l.n;
   s.units = static_cast<uint32_t>(plan.units);
   s.atomic = plan.finish == Finish::Atomic;
-  s.results = plan.finish == Finish::Direct || plan.atomic_in_out;
-  s.out = b.out;
-  s.out_type = p.out;
+  s.cluster = plan.finish == Finish::Cluster;
+  s.results = plan.finish != Finish::Partials;
   s.mean = p.op == Op::Mean && plan.finish != Finish::Partials;
-  s.out_stride = l.kept_dims ? l.kept[0].out_stride : 0;
   if (s.results) {
     s.to = b.out;
     s.type = p.out;
-    s.output_stride = s.out_stride;
+    s.output_stride = l.kept_dims ? l.kept[0].out_stride : 0;
     return s;
   }
   s.to = b.scratch;
   s.type = p.compute;
-  if (s.atomic) {
-    s.output_stride = 1;
-    s.tickets = reinterpret_cast<uint32_t*>(static_cast<Acc*>(b.scratch) + l.outputs);
-  } else {
-    s.unit_stride = plan.few_outputs ? 1 : l.outputs;
-    s.output_stride = plan.few_outputs ? plan.padded_units : 1;
-  }
+  s.unit_stride = plan.few_outputs ? 1 : l.outputs;
+  s.output_stride = plan.few_outputs ? plan.padded_units : 1;
   return s;
 }
 
-template <class Acc, Access A>
+template <class O, class In, class Acc, Access A>
 RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink) {
+  constexpr int64_t kAtOnce = rows_chunks_at_once<O, In, Acc, A>;
+  const int64_t chunks = std::min<int64_t>(int64_t{1} << plan.log_slots, std::max<int64_t>(chunk_count(layout.n), 1));
   return {source,
           layout.n,
           layout.outputs,
           FastDivisor(plan.units),
+          FastDivisor((chunks + kAtOnce - 1) / kAtOnce),
           plan.log_slots,
           plan.rows_per_cta,
           KeptIndex<A>(layout, 0),
@@ -116,16 +111,26 @@ cudaError_t start_rows(const Plan& plan, const Problem& p, const Source& source,
     using In = typename decltype(tag)::type;
     if constexpr (!std::is_same<In, Any>::value) {
       if (plan.segmented) {
-        auto a = rows_args<Acc, Access::Segmented>(plan, layout, source, sink);
+        auto a = rows_args<O, In, Acc, Access::Segmented>(plan, layout, source, sink);
         a.segments = segments(layout, vector_width<In>);
         return start(rows<O, In, Acc, Access::Segmented>, a, l);
       }
+      if (plan.anywhere && layout.reduced_dims == 2) {
+        auto a = rows_args<O, In, Acc, Access::AnywhereSegmented>(plan, layout, source, sink);
+        a.segments = segments(layout, 1);
+        return start(rows<O, In, Acc, Access::AnywhereSegmented>, a, l);
+      }
+      if (plan.anywhere) {
+        return start(rows<O, In, Acc, Access::Anywhere>,
+                     rows_args<O, In, Acc, Access::Anywhere>(plan, layout, source, sink), l);
+      }
       if (plan.vector) {
         return start(rows<O, In, Acc, Access::Contiguous>,
-                     rows_args<Acc, Access::Contiguous>(plan, layout, source, sink), l);
+                     rows_args<O, In, Acc, Access::Contiguous>(plan, layout, source, sink), l);
       }
     }
-    return start(rows<O, In, Acc, Access::Strided>, rows_args<Acc, Access::Strided>(plan, layout, source, sink), l);
+    return start(rows<O, In, Acc, Access::Strided>, rows_args<O, In, Acc, Access::Strided>(plan, layout, source, sink),
+                 l);
   });
 }
 
@@ -144,6 +149,18 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
       if (plan.segmented) {
         return start(short_rows<O, In, Acc, Access::Segmented, vector_width<In>>,
                      short_rows_args<Acc, Access::Segmented>(plan, p.layout, source, sink), l);
+      }
+      if (plan.anywhere) {
+        auto* kernel = plan.log_lanes < 5 ? staged_rows<O, In, Acc, true> : staged_rows<O, In, Acc, false>;
+        const StagedRowsArgs<Acc> a{source,
+                                    p.layout.n,
+                                    p.layout.outputs,
+                                    KeptIndex<Access::Contiguous>(p.layout, 0),
+                                    plan.log_lanes,
+                                    plan.rows_per_cta / tuning::kShortRowsWarps,
+                                    static_cast<int>(plan.shared_bytes / tuning::kShortRowsWarps),
+                                    sink};
+        return start(kernel, a, l);
       }
       if (plan.vector) {
         return start(short_rows<O, In, Acc, Access::Contiguous, vector_width<In>>,
@@ -173,6 +190,7 @@ ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const S
           plan.log_warps_across,
           plan.log_warps_along,
           plan.log_batches,
+          static_cast<int>(plan.cluster_offset / static_cast<int64_t>(sizeof(Acc))),
           column_stride,
           KeptIndex<A>(layout, 1),
           sink,
@@ -192,6 +210,12 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
     if constexpr (!std::is_same<In, Any>::value) {
       const bool wide = plan.finish == Finish::Direct && p.in == p.out &&
                         stores_are_aligned(layout, sink.to, vector_width<In>, sizeof(In));
+      if (plan.anywhere) {
+        auto a = columns_args<Acc, Access::Anywhere>(plan, layout, source, sink);
+        a.wide_store = wide;
+        if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Anywhere, 8, 1>, a, l);
+        return start(columns<O, In, Acc, Access::Anywhere, 2, kSteps>, a, l);
+      }
       if (plan.segmented) {
         auto a = columns_args<Acc, Access::Segmented>(plan, layout, source, sink);
         a.wide_store = wide;
@@ -256,8 +280,9 @@ cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, c
   const Source source{b.in, p.in, p.as_bool};
   const Sink<Acc> sink = make_sink<Acc>(plan, p, b);
   const bool atomic = plan.finish == Finish::Atomic;
-  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent && !atomic};
-  cudaError_t status = atomic ? start_zero<Acc>(plan, p, b, stream, dependent) : cudaSuccess;
+  const Launch l{plan.grid, plan.block, plan.shared_bytes,
+                 stream,    dependent,  plan.finish == Finish::Cluster ? static_cast<int>(plan.units) : 1};
+  cudaError_t status = atomic ? start_zero<Acc>(p, b, stream, dependent) : cudaSuccess;
   if (status != cudaSuccess) return status;
   switch (plan.family) {
     case Family::Rows:

@@ -35,12 +35,13 @@ template <class O, class In, class Acc, int Elements>
 struct RowPart<O, In, Acc, Access::Strided, Elements> {  // a lane's elements
   Acc v[Elements];
   __device__ __forceinline__ void load(const ShortRowsArgs<Acc, Access::Strided>& a, int64_t place, int in_group) {
+    a.reduced.with_place([&](auto at) {
 #pragma unroll
-    for (int e = 0; e < Elements; ++e) {
-      const int k = in_group * Elements + e;
-      v[e] = k < a.n ? torch_reduce::cuda::load<O, In, Acc>(a.source, place + a.reduced.at(k))
-                     : O::template identity<Acc>();
-    }
+      for (int e = 0; e < Elements; ++e) {
+        const int k = in_group * Elements + e;
+        v[e] = k < a.n ? torch_reduce::cuda::load<O, In, Acc>(a.source, place + at(k)) : O::template identity<Acc>();
+      }
+    });
   }
   __device__ __forceinline__ void none() {
 #pragma unroll

@@ -16,14 +16,10 @@ struct Sink {
   int64_t n;  // elements per output
   DType type;
   bool mean;
-  bool results;  // `to` is the output, and its kept dims may be several; else scratch
-  bool atomic;   // `to` holds accumulators of the compute type, zero before the first addition
-  // Atomic, where the accumulators are not the output: the CTA that comes last to a tile's ticket delivers its results.
-  uint32_t* tickets;  // [tile], zero at launch; else null
-  uint32_t units;     // CTAs per output
-  void* out;
-  int64_t out_stride;
-  DType out_type;
+  bool results;    // `to` is the output, and its kept dims may be several; else scratch
+  bool atomic;     // `to` is the output, of the compute type, and zero before the first addition
+  bool cluster;    // an output's units are a cluster, of which the first CTA delivers the result
+  uint32_t units;  // CTAs per output
 };
 
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
@@ -63,14 +59,6 @@ __device__ __forceinline__ int64_t place_of(const Sink<Acc>& s, const KeptIndex<
     if (s.results) return kept.out(output);
   }
   return unit * s.unit_stride + output * s.output_stride;
-}
-
-// Whether the calling thread is the last of its tile's units to come here. What it added before, the last one sees.
-template <class Acc>
-__device__ __forceinline__ bool takes_last_ticket(const Sink<Acc>& s, int64_t tile) {
-  uint32_t before;
-  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(s.tickets + tile) : "memory");
-  return before + 1 == s.units;
 }
 
 }  // namespace torch_reduce::cuda

@@ -13,7 +13,8 @@ struct Launch {
   int block;
   int64_t shared_bytes;
   cudaStream_t stream;
-  bool dependent;  // programmatic dependent launch: starts when the kernel before allows it
+  bool dependent;   // programmatic dependent launch: starts when the kernel before allows it
+  int cluster = 1;  // CTAs of a cluster
 };
 
 template <class Args>
@@ -23,11 +24,25 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
   config.blockDim = dim3(static_cast<unsigned>(l.block));
   config.dynamicSmemBytes = static_cast<size_t>(l.shared_bytes);
   config.stream = l.stream;
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &overlap;
-  config.numAttrs = l.dependent ? 1 : 0;
+  cudaLaunchAttribute attributes[2]{};
+  config.attrs = attributes;
+  if (l.dependent) {
+    cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (l.cluster > 1) {
+    constexpr int kPortable = 8;  // larger ones need the kernel's consent
+    if (l.cluster > kPortable) {
+      const cudaError_t status = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                                      cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+      if (status != cudaSuccess) return status;
+    }
+    cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = static_cast<unsigned>(l.cluster);
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  }
   return cudaLaunchKernelEx(&config, kernel, args);
 }
 

@@ -126,10 +126,10 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const bool of_any_place = contiguous && (c.family < 0 || c.family == static_cast<int>(Family::Rows));
   const Plan found = make_plan(other, gpu, Constraint{c.family, of_any_place ? -1 : vector, 0});
   plan.family = found.family;
-  plan.vector = found.vector;
+  plan.vector = found.vector && !found.anywhere;
   plan.segmented = found.segmented;
   plan.row_span = l.n;
-  if (of_any_place && found.family == Family::Rows && !found.vector) {
+  if (of_any_place && found.family == Family::Rows && !plan.vector) {
     plan.vector = true;
     plan.row_span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
   }

@@ -1,0 +1,201 @@
+// What one lane reads of columns: the same V columns of a batch of neighbouring leaves.
+#pragma once
+
+#include "../tuning.h"
+#include "row_chunk.cuh"
+#include "straddling.cuh"
+
+namespace torch_reduce::cuda {
+
+template <class Acc, Access A>
+struct ColumnsArgs {
+  Source source;
+  int64_t n, columns;
+  int64_t next_row,
+      next_step;  // Contiguous, Anywhere: elements from a row to the next, and to the same leaf's next step
+  FastDivisor tiles, tiles_across;  // CTAs of a unit, and of these those side by side over the columns of one batch
+  int log_across, log_warps_across, log_warps_along;
+  int log_batches;     // batches that a warp takes one after the other
+  int cluster_slots;   // values in shared memory before those of the units
+  int64_t to_stride;   // from a column's value to the next one's, where the sink takes them
+  KeptIndex<A> outer;  // the kept dims but the columns
+  Sink<Acc> sink;
+  int64_t out_stride;     // and in the output
+  bool wide_store;        // results of one thread lie side by side, aligned, in the output, whose type is In
+  int64_t column_stride;  // Strided
+  Segments segments;      // Segmented
+  ReducedIndex<A> reduced;
+};
+
+// V values that combine element by element.
+template <class Acc, int V>
+struct Columns {
+  Acc e[V];
+};
+template <class O>
+struct ByColumn {
+  template <class C>
+  static TR_HD C identity() {
+    C c;
+    TR_UNROLL
+    for (auto& e : c.e) e = O::template identity<std::decay_t<decltype(e)>>();
+    return c;
+  }
+  template <class Acc, int V>
+  static TR_HD Columns<Acc, V> combine(Columns<Acc, V> a, const Columns<Acc, V>& b) {
+    TR_UNROLL
+    for (int i = 0; i < V; ++i) a.e[i] = O::combine(a.e[i], b.e[i]);
+    return a;
+  }
+};
+
+template <class In, Access A>
+constexpr TR_HD int column_width() {
+  if constexpr (A == Access::Strided) {
+    return 1;
+  } else {
+    return vector_width<In>;
+  }
+}
+
+template <class O, class In, class Acc, Access A>
+__device__ __forceinline__ auto load_columns(const Source& s, int64_t place, bool keep) {
+  if constexpr (A == Access::Strided) {
+    return Columns<Acc, 1>{{load<O, In, Acc>(s, place)}};
+  } else {
+    const In* p = static_cast<const In*>(s.data) + place;
+    return keep ? load16_kept(p) : load16(p);
+  }
+}
+template <class In, class Acc>
+__device__ __forceinline__ Columns<Acc, 1> widen_columns(const Columns<Acc, 1>& c) {
+  return c;
+}
+template <class In, class Acc>
+__device__ __forceinline__ auto widen_columns(const uint4& raw) {
+  const auto v = bit_cast<Vector<In>>(raw);
+  Columns<Acc, vector_width<In>> c;
+#pragma unroll
+  for (int e = 0; e < vector_width<In>; ++e) c.e[e] = widen<Acc>(v.e[e]);
+  return c;
+}
+
+template <class O, class In, class Acc, Access A>
+__device__ __forceinline__ auto no_columns() {
+  if constexpr (A == Access::Strided) {
+    return Columns<Acc, 1>{{O::template identity<Acc>()}};
+  } else {
+    return identity_vector<In, O>();
+  }
+}
+
+// Where leaf `leaf`, numbered through all chunks, begins.
+__device__ __forceinline__ int64_t first_row(uint32_t leaf) {
+  return static_cast<int64_t>(leaf) + static_cast<int64_t>(leaf / kLeaves) * (kChunk - kLeaves);
+}
+
+// A lane's loads of `Leaves` neighbouring leaves.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+struct Loads {
+  decltype(no_columns<O, In, Acc, A>()) raw[Leaves][Steps];
+
+  // From row `row` on, at `start`. `all` says that every row exists.
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int, int64_t row, bool all) {
+    if constexpr (A == Access::Contiguous) {
+      load_from(a, row, all, [&](int k, int s) { return start + (row + k) * a.next_row + s * a.next_step; });
+    } else if constexpr (A == Access::Segmented) {
+      load_from(a, row, all,
+                [&](int k, int s) { return start + a.segments.at(static_cast<uint32_t>(row) + k + s * kLeaves); });
+    } else {
+      a.reduced.with_place(
+          [&](auto at) { load_from(a, row, all, [&](int k, int s) { return start + at(row + k + s * kLeaves); }); });
+    }
+  }
+
+  __device__ __forceinline__ auto columns_of(int k, int s) const { return widen_columns<In, Acc>(raw[k][s]); }
+
+ private:
+  template <class Place>
+  __device__ __forceinline__ void load_from(const ColumnsArgs<Acc, A>& a, int64_t row, bool all, Place place) {
+    // Lines stay in L1 where other loads of the CTA read the rest of the sector, and where CTAs are short: (8, 2^23)/0
+    // fp32 took 73 us without and 70 with; long columns lose 1 %.
+    const bool keep = Steps == 1 || a.log_across == 0;
+    if (all) {
+#pragma unroll
+      for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) raw[k][s] = load_columns<O, In, Acc, A>(a.source, place(k, s), keep);
+      }
+      return;
+    }
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        raw[k][s] = row + k + s * kLeaves < a.n ? load_columns<O, In, Acc, A>(a.source, place(k, s), keep)
+                                                : no_columns<O, In, Acc, A>();
+      }
+    }
+  }
+};
+
+// The same of columns that begin anywhere. A leaf's elements are 256 rows apart, so all of its loads straddle alike.
+template <class O, class In, class Acc, int Leaves, int Steps>
+struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
+  static_assert(kLeaves * sizeof(In) % 16 == 0, "a leaf's steps are multiples of 16 bytes apart");
+  Straddling raw[Leaves][Steps];
+  int shift[Leaves];
+
+  // `width` of the lane's columns exist. `all` says that every row does, and one after them.
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Anywhere>& a, int64_t start, int width,
+                                       int64_t row, bool all) {
+    const In* source = static_cast<const In*>(a.source.data);
+    const In* first = source + start + row * a.next_row;
+    const In* end = source + start + (a.n - 1) * a.next_row + width;
+    if (all) {
+#pragma unroll
+      for (int k = 0; k < Leaves; ++k, first += a.next_row) {
+        const Straddle straddle(first, width);
+        shift[k] = straddle.shift;
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) raw[k][s] = straddle.load(first + s * a.next_step);
+      }
+      return;
+    }
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k, first += a.next_row) {
+      const Straddle straddle(first, width);
+      shift[k] = straddle.shift;
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        if (row + k + s * kLeaves < a.n) {
+          raw[k][s] = straddle.template load_before<O>(first + s * a.next_step, end);
+        } else {
+          raw[k][s] = {identity_vector<In, O>(), identity_vector<In, O>()};
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ auto columns_of(int k, int s) const {
+    return widen_columns<In, Acc>(Straddle(shift[k]).template join<In>(raw[k][s]));
+  }
+};
+
+// The tree over the loads' leaves.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto reduce(const Loads<O, In, Acc, A, Leaves, Steps>& loads) {
+  using C = Columns<Acc, column_width<In, A>()>;
+  Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
+  C c;
+#pragma unroll
+  for (int k = 0; k < Leaves; ++k) {
+    C leaf = loads.columns_of(k, 0);
+#pragma unroll
+    for (int s = 1; s < Steps; ++s) leaf = ByColumn<O>::combine(leaf, loads.columns_of(k, s));
+    c = leaves.push(leaf);
+  }
+  return c;
+}
+
+}  // namespace torch_reduce::cuda
