@@ -116,7 +116,7 @@ bool dense(const Layout& l) {
   return last + 1 == l.outputs;
 }
 
-void plan_finish(Plan& plan, const Problem& p) {
+void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t acc = static_cast<int64_t>(size_of(p.compute));
   const int64_t outputs = p.layout.outputs;
   plan.launches = 1;
@@ -130,7 +130,7 @@ void plan_finish(Plan& plan, const Problem& p) {
     }
   } else {
     plan.finish = Finish::Partials;
-    plan.few_outputs = plan.family == Family::Rows || outputs <= kFinishFewOutputs;
+    plan.few_outputs = plan.family == Family::Rows || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
     plan.padded_units = plan.few_outputs ? ceil_div(plan.units, 16 / acc) * (16 / acc) : plan.units;
     plan.scratch_bytes = outputs * plan.padded_units * acc;
     plan.launches = 2;
@@ -181,7 +181,7 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
   if (plan.grid > kMaxGrid) {
     throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
   }
-  plan_finish(plan, p);
+  plan_finish(plan, p, gpu);
   const int64_t out_bytes = l.outputs * static_cast<int64_t>(size_of(p.out));
   plan.expected_bytes = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) + out_bytes + 2 * plan.scratch_bytes +
                         (plan.atomic_in_out ? out_bytes : 0);  // zeroed before

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "plan_tuning.h"
 #include "problem.h"
 
 namespace torch_reduce {
@@ -25,11 +26,10 @@ enum class Finish : uint8_t {
 // What a plan may know of the device. Zeros: not known.
 struct Gpu {
   int sms = 0;
-  int major = 0;  // compute capability
+  Tuning tuning{};
 };
 
-// For plans without a GPU at hand.
-constexpr Gpu kTypicalGpu{132, 9};
+inline Gpu make_gpu(int sms, int major, int minor) { return {sms, tuning_of(major, minor)}; }
 
 // For tests: what a plan must choose. A constraint that is not legal for a problem makes it unplannable.
 struct Constraint {

@@ -7,6 +7,7 @@ using namespace tuning;
 
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
+  const Tuning& t = gpu.tuning;
   plan.segmented = plan.vector && !s.row_vector;
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   const int64_t at_once = plan.vector ? std::max<int64_t>(kLoadsInFlight * kWarp * s.v / kChunk, 1) : 1;
@@ -17,15 +18,15 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     plan.log_slots = log2_above(padded);
     int64_t slots = std::max(cta_slots, padded);  // two rounds are still faster than a second pass
     // Few rows: smaller CTAs, so that every SM gets one.
-    while (slots > padded && ceil_div(l.outputs * padded, slots) < 2 * gpu.sms) slots /= 2;
+    while (slots > padded && ceil_div(l.outputs * padded, slots) < t.rows_least_ctas_per_sm * gpu.sms) slots /= 2;
     plan.rows_per_cta = static_cast<int>(slots / padded);
     plan.block = static_cast<int>(std::min<int64_t>(ceil_div(slots, at_once), kRowsWarps)) * kWarp;
   } else {
-    const bool whole = l.outputs >= kSplitBelowRowsPerSm * gpu.sms;
+    const bool whole = l.outputs >= t.rows_split_below_per_sm * gpu.sms;
     // A CTA that takes a ticket waits for it, so atomics into scratch want fewer CTAs.
     const bool takes_ticket = p.mode == Mode::Atomic && p.out != p.compute;
-    const int64_t most_ctas = takes_ticket ? kRowsTicketCtas : kRowsCtas;
-    const int64_t most_slots = takes_ticket ? kRowsMostSlots : kRowsMaxSlots;
+    const int64_t most_ctas = on_all_sms(gpu, takes_ticket ? t.rows_ticket_ctas_per_sm : t.rows_ctas_per_sm);
+    const int64_t most_slots = takes_ticket ? kRowsMostSlots : t.rows_split_slots;
     int64_t slots = cta_slots;
     while (slots < most_slots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);

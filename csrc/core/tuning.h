@@ -1,4 +1,5 @@
-// Measured constants, each with its reason. Results do not depend on any of them. Times are of an H200.
+// Measured constants that shape the compiled kernels, each with its reason. Results do not depend on any of them. Times
+// are of an H200. What plans are tuned by is in plan_tuning.h.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,8 @@ constexpr int kLoadsInFlight = 8;
 
 constexpr int kRowsCtasAtOnce = 4;
 constexpr int kRowsElementwiseCtasAtOnce = 4;
-// A split row's CTAs take more chunks each from this many CTAs on: each one's partial costs the finish, or an atomic.
-constexpr int64_t kRowsCtas = 4096;
-// Where an atomic needs a ticket too, fewer: 2^26 bf16 took 39 us with 4096 CTAs and 37 us with 2048.
-constexpr int64_t kRowsTicketCtas = 2048;
-constexpr int64_t kRowsMaxSlots = 64;
-// Whole rows may be longer, up to what shared memory holds.
+// Chunks of a CTA: what shared memory holds.
 constexpr int64_t kRowsMostSlots = 4096;
-
-// Fewer outputs than this per SM leave the last wave of CTAs half empty, so their rows are split.
-constexpr int kSplitBelowRowsPerSm = 4;
 
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
@@ -35,25 +28,9 @@ constexpr int kColumnsWarps = 8;
 // (3, 2^24) of bf16 took 43 us with four CTAs and 37 us with six.
 constexpr int kColumnsCtasAtOnce = 4;
 constexpr int kColumnsFewLoadsCtasAtOnce = 6;
-// Columns are not cut if there are so many tiles per SM: narrower ones first, as long as they are many, since short
-// CTAs balance better ((128, 1024, 512)/1 fp32: 63.4 us with 512 CTAs, 62.5 with 1024; cut in two, 66.4) ...
-constexpr int64_t kColumnsUncutCtasPerSm = 4;
-// ... and else so many per two SMs: (4096, 16384)/0 fp32 took 61.8 us with 256 CTAs uncut, 63.5 cut.
-constexpr int64_t kColumnsLeastCtasPerTwoSms = 3;
-// Columns that are cut, are cut until there are this many CTAs per SM: 256 to 1024 CTAs are within 1 % for wide
-// tensors, and (2^20, 64)/0 bf16 loses 3 % with 256.
-constexpr int64_t kColumnsCtasPerSm = 3;
-// The width of their tiles in bytes.
-constexpr int64_t kColumnsTile = 256;
 constexpr int64_t kLine = 128;
 constexpr int64_t kSector = 32;
-// Problems of at most so many bytes have tiles as narrow as a sector, if that spares the second pass.
-constexpr int64_t kColumnsSmall = 4 << 20;
-// Shared memory of a CTA: four CTAs fit an SM.
-constexpr int64_t kColumnsShared = 40 << 10;
 
 constexpr int kFinishThreads = 1024;
-// Up to this many outputs get a CTA each for their partials.
-constexpr int64_t kFinishFewOutputs = 128;
 
 }  // namespace torch_reduce::tuning
