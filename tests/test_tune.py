@@ -84,6 +84,26 @@ def test_a_timer_is_asked_for_what_changes():
     assert {"columns_uncut_ctas_per_sm", "chosen", "0.500"} <= set(text.split()) and "kept" not in text
 
 
+def test_all_of_a_gpu(monkeypatch, capsys):
+    """From a GPU that is there to the row to commit, of which one value was found to be better."""
+
+    def timer(problem, name, values):
+        return {v: rounds(0.9 if (name, v) == ("columns_tile", 512) else 1.0) for v in values}
+
+    info = {"gpu": "NVIDIA L40S", "driver": "1", "cuda": "13.0", "torch": "2.11", "sms": 142}
+    monkeypatch.setattr(tune, "why_not", lambda: None)
+    monkeypatch.setattr(tune, "OnGpu", lambda device: timer)
+    monkeypatch.setattr(tune.machine, "describe", lambda device: info)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 9))
+    assert tune.main([]) == 0
+    with typical_gpu((8, 9), 142):
+        row = tune.source((8, 9), tuning() | {"columns_tile": 512}, "NVIDIA L40S")
+    out = capsys.readouterr().out
+    assert row in out.splitlines() and row.startswith("    {89, {/*rows*/ 32, ")
+    assert all(name in out for name in NAMES) and out.count("chosen") == 1
+
+
 def test_no_problem_leaves_the_value():
     found = tune.judge("columns_tile", 256, [])
     assert found.chosen == 256 and "kept" in tune.report([found])

@@ -105,7 +105,7 @@ def test_every_architecture_is_explained(capability, sms):
 def test_every_plan_under_any_tuning_is_a_valid_launch(x, values, gpu, data):
     dim = data.draw(dims(x.ndim))
     with typical_gpu(*gpu), tuned(**values):
-        for mode in ("deterministic", "atomic"):
+        for mode in ("deterministic", "atomic", "exact"):
             try:
                 plan = torch_reduce.explain(x, dim, mode=mode, device="cuda")
             except RuntimeError as refused:  # only what no memory holds
