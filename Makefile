@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := $(PYTHON) tools/environment.py
 
-.PHONY: help build test wheel bench bench-compare ladder format lint sanitize clean
+.PHONY: help build test wheel bench bench-compare tune ladder format lint sanitize clean
 .NOTPARALLEL:
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make wheel      build dist/: a wheel for the active torch, and a source distribution"
 	@echo "make bench      build, and time the operators against torch.sum; BENCH_ARGS goes to python -m benchmarks"
 	@echo "make bench-compare BASE=<commit>   time this tree's library against a commit's; COMPARE_ARGS='--pairs 9'"
+	@echo "make tune       build, measure this GPU, and print the tuning to commit; TUNE_ARGS=columns_tile: that value alone"
 	@echo "make ladder     build, and climb the teaching kernels one by one; LADDER_ARGS goes to python -m benchmarks.ladder"
 	@echo "make format     rewrite the sources with clang-format and ruff"
 	@echo "make lint       check them, changing nothing"
@@ -35,6 +36,9 @@ ladder: build
 
 bench-compare: build
 	@$(RUN) -m benchmarks.compare $(COMPARE_ARGS) $(BASE)
+
+tune: build
+	@$(RUN) -m benchmarks.tune $(TUNE_ARGS)
 
 format:
 	@$(RUN) --lint tools/format.py

@@ -1,9 +1,10 @@
 """What it takes to test these reductions: fills by formula, references and error bounds, comparison of bits, and
-context managers that force a plan, a CPU instruction set or a number of threads. The model of the canonical order
-(:mod:`torch_reduce.model`) is exported here too.
+context managers that force a plan, a tuning, a CPU instruction set or a number of threads. The model of the canonical
+order (:mod:`torch_reduce.model`) is exported here too.
 """
 
 import contextlib
+import json
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -37,6 +38,9 @@ __all__ = [
     "round_once",
     "rows",
     "splitmix",
+    "tuned",
+    "tuning",
+    "typical_gpu",
     "unit_fill",
 ]
 
@@ -194,6 +198,44 @@ def legal_plans(x: Tensor, dim: Dims = None, **keywords) -> Iterator[str]:
                     yield f"{family}, {'16-byte' if vector else 'scalar'} loads, split {split or 'free'}"
     if legal == 0:
         raise RuntimeError("no plan is legal for this tensor")
+
+
+_tuned: dict[str, int] = {}  # what is in force in place of the table's values
+
+
+def tuning() -> dict[str, int]:
+    """The values that GPU plans are tuned by, by name: counts per SM, and sizes. Those in force for the GPU that
+    :func:`explain` plans for where there is none (:func:`typical_gpu`); csrc/core/plan_tuning.h says what each is."""
+    return json.loads(torch.ops.reduce._tuning())
+
+
+@contextlib.contextmanager
+def tuned(**values: int) -> Iterator[None]:
+    """Plans every reduction on a GPU with these in place of the values of its architecture; results do not depend on
+    them. May be nested. A CUDA graph keeps the plans under which it was captured.
+
+    Raises ValueError, and changes nothing, where a name is not one of :func:`tuning` or a value is not legal."""
+    global _tuned
+    before, now = _tuned, _tuned | values
+    torch.ops.reduce._tune(list(now), list(now.values()))
+    _tuned = now
+    try:
+        yield
+    finally:
+        torch.ops.reduce._tune(list(before), list(before.values()))
+        _tuned = before
+
+
+@contextlib.contextmanager
+def typical_gpu(capability: tuple[int, int], sms: int) -> Iterator[None]:
+    """Makes :func:`explain` plan for a GPU of a compute capability and a number of SMs, where there is none at hand.
+
+    Raises ValueError where no GPU can be so."""
+    torch.ops.reduce._typical_gpu(sms, *capability)
+    try:
+        yield
+    finally:
+        torch.ops.reduce._typical_gpu()
 
 
 @contextlib.contextmanager

@@ -46,9 +46,12 @@ struct Device {
     const auto attribute = [&](int* value, cudaDeviceAttr which) {
       if (error == cudaSuccess) error = cudaDeviceGetAttribute(value, which, number);
     };
-    attribute(&gpu.sms, cudaDevAttrMultiProcessorCount);
-    attribute(&gpu.major, cudaDevAttrComputeCapabilityMajor);
+    int sms = 0, major = 0, minor = 0;
+    attribute(&sms, cudaDevAttrMultiProcessorCount);
+    attribute(&major, cudaDevAttrComputeCapabilityMajor);
+    attribute(&minor, cudaDevAttrComputeCapabilityMinor);
     attribute(&reads_pageable, cudaDevAttrPageableMemoryAccess);
+    gpu = make_gpu(sms, major, minor);
     return error;
   }
 

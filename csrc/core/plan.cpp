@@ -132,7 +132,7 @@ bool dense(const Layout& l) {
 // else the CTAs of a cluster wait for places together, and keep theirs until the last one of them is done. 16 MiB to
 // 256 MiB in clusters of 8 to 16 took 1.1 to 1.4 times as long as with a second kernel.
 bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
-  if (plan.units > most_units_of_cluster(gpu) || plan.grid > gpu.sms) return false;
+  if (plan.units > gpu.cluster_ctas || plan.grid > gpu.sms) return false;
   if (plan.family == Family::Columns) {
     const int64_t acc = static_cast<int64_t>(size_of(p.compute));
     const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
@@ -158,7 +158,7 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
     plan.finish = Finish::Atomic;  // the other launch comes before, and zeroes
   } else {
     plan.finish = Finish::Partials;
-    plan.few_outputs = plan.family == Family::Rows || outputs <= kFinishFewOutputs;
+    plan.few_outputs = plan.family == Family::Rows || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
     plan.padded_units = plan.few_outputs ? ceil_div(plan.units, 16 / acc) * (16 / acc) : plan.units;
     plan.scratch_bytes = outputs * plan.padded_units * acc;
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "plan_tuning.h"
 #include "problem.h"
 
 namespace torch_reduce {
@@ -23,14 +24,19 @@ enum class Finish : uint8_t {
   Atomic,    // CTAs add to the output atomically
 };
 
+constexpr int kMostUnitsOfCluster = 16;
+
 // What a plan may know of the device. Zeros: not known.
 struct Gpu {
   int sms = 0;
-  int major = 0;  // compute capability
+  Tuning tuning{};
+  int cluster_ctas = 1;  // the most CTAs of a cluster
 };
 
-// For plans without a GPU at hand.
-constexpr Gpu kTypicalGpu{132, 9};
+// Hopper and later have clusters: 8 CTAs are portable, 16 what GPUs of data centers take with the kernel's consent.
+inline Gpu make_gpu(int sms, int major, int minor) {
+  return {sms, tuning_of(major, minor), major < 9 ? 1 : major <= 10 ? kMostUnitsOfCluster : 8};
+}
 
 // For tests: what a plan must choose. A constraint that is not legal for a problem makes it unplannable.
 struct Constraint {
@@ -78,11 +84,6 @@ Plan make_plan(const Problem& problem, const Gpu& gpu, const Constraint& constra
 
 const char* name(Family family);
 const char* name(Finish finish);
-
-constexpr int kMostUnitsOfCluster = 16;
-// CTAs of a cluster, 1 where there are none: 8 are portable, 16 what GPUs of data centers take with the kernel's
-// consent.
-constexpr int most_units_of_cluster(const Gpu& gpu) { return gpu.major < 9 ? 1 : gpu.major <= 10 ? 16 : 8; }
 
 // Kernel parameters have room for this many kept and as many reduced dims. Dims that walk memory like one are
 // merged before, so a tensor that needs more has over 2^32 elements.

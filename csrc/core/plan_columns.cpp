@@ -48,6 +48,7 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
 // it is as narrow as it must be for there to be none.
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
+  const Tuning& t = gpu.tuning;
   const int64_t v = plan.vector ? s.v : 1, element = static_cast<int64_t>(size_of(p.in));
   plan.segmented = plan.vector && !s.column_vector && s.column_segmented;
   plan.anywhere = plan.vector && !s.column_vector && !s.column_segmented;
@@ -55,25 +56,25 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   auto lanes = [&](int64_t bytes) { return std::min(widest, std::max<int64_t>(bytes / (v * element), 1)); };
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
-  const bool small = l.outputs * l.n * element <= kColumnsSmall;
-  const int64_t wanted = kColumnsCtasPerSm * gpu.sms;
+  const bool small = l.outputs * l.n * element <= on_all_sms(gpu, t.columns_small_per_sm);
+  const int64_t wanted = t.columns_ctas_per_sm * gpu.sms;
 
   if (!c.split && !small) {
-    const int64_t least = gpu.sms * kColumnsLeastCtasPerTwoSms / 2;
-    for (const int64_t enough : {kColumnsUncutCtasPerSm * gpu.sms, least}) {
+    const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
+    for (const int64_t enough : {t.columns_uncut_ctas_per_sm * gpu.sms, least}) {
       for (int64_t across = widest; across >= lanes(lines ? kLine : kWarp * 16); across /= 2) {
         const Plan uncut = columns_across(p, s, c, plan, across, 0);
-        if (uncut.units == 1 && uncut.tiles >= enough && uncut.shared_bytes <= kColumnsShared) {
+        if (uncut.units == 1 && uncut.tiles >= enough && uncut.shared_bytes <= t.columns_shared) {
           plan = uncut;
           return;
         }
       }
     }
   }
-  int64_t across = small ? widest : lanes(lines ? kColumnsTile : kWarp * 16);
+  int64_t across = small ? widest : lanes(lines ? t.columns_tile : kWarp * 16);
   Plan cut = columns_across(p, s, c, plan, across, wanted);
   while (across > 1 &&
-         (cut.shared_bytes > kColumnsShared || (small && !c.split && cut.units > 1 && across > lanes(kSector)))) {
+         (cut.shared_bytes > t.columns_shared || (small && !c.split && cut.units > 1 && across > lanes(kSector)))) {
     across /= 2;
     cut = columns_across(p, s, c, plan, across, wanted);
   }

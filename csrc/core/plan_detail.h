@@ -24,6 +24,9 @@ struct Shape {
   bool columns, column_vector, column_segmented, column_anywhere;
 };
 
+// A tuned count for the whole GPU, as a power of two, which is what shapes and splits often are.
+inline int64_t on_all_sms(const Gpu& gpu, int64_t per_sm) { return power_of_two_near(per_sm * gpu.sms); }
+
 [[noreturn]] inline void refuse(const std::string& what) {
   throw std::invalid_argument("reduce: the constraint on the plan is not legal for this tensor: " + what);
 }

@@ -7,16 +7,18 @@ using namespace tuning;
 
 namespace {
 
-// Rows whose steps leave warps idle in a CTA's last round come several to a CTA, if fewer are idle then.
+// Rows whose steps leave warps idle in a CTA's last round come several to a CTA, where that keeps its warps busier by a
+// tenth.
 void share_out_steps(Plan& plan, int64_t outputs, int64_t steps, int64_t at_once, const Gpu& gpu) {
   const int64_t slots = int64_t{1} << plan.log_slots, warps = plan.block / kWarp;
   if (slots < at_once) return;  // steps have rows of their own
+  constexpr double kWorthSharing = 1.1;
   const auto busy = [&](int64_t rows) {
     return static_cast<double>(rows * steps) / static_cast<double>(ceil_div(rows * steps, warps) * warps);
   };
   for (int64_t rows = 2 * plan.rows_per_cta; rows * slots / at_once <= kWarp; rows *= 2) {
-    if (ceil_div(outputs, rows) < kRowsSharedCtasPerSm * gpu.sms) break;
-    if (busy(rows) > kRowsWorthSharing * busy(plan.rows_per_cta)) plan.rows_per_cta = static_cast<int>(rows);
+    if (ceil_div(outputs, rows) < gpu.tuning.rows_shared_ctas_per_sm * gpu.sms) break;
+    if (busy(rows) > kWorthSharing * busy(plan.rows_per_cta)) plan.rows_per_cta = static_cast<int>(rows);
   }
 }
 
@@ -24,6 +26,7 @@ void share_out_steps(Plan& plan, int64_t outputs, int64_t steps, int64_t at_once
 
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
+  const Tuning& t = gpu.tuning;
   plan.segmented = plan.vector && !s.row_vector && s.row_segmented;
   plan.anywhere = plan.vector && !s.row_vector && !s.row_segmented;
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
@@ -35,13 +38,14 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     plan.log_slots = log2_above(padded);
     int64_t slots = std::max(cta_slots, padded);  // two rounds are still faster than a second pass
     // Few rows: smaller CTAs, so that every SM gets one.
-    while (slots > padded && ceil_div(l.outputs * padded, slots) < 2 * gpu.sms) slots /= 2;
+    while (slots > padded && ceil_div(l.outputs * padded, slots) < t.rows_least_ctas_per_sm * gpu.sms) slots /= 2;
     plan.rows_per_cta = static_cast<int>(slots / padded);
     plan.block = static_cast<int>(std::min<int64_t>(ceil_div(slots, at_once), kRowsWarps)) * kWarp;
   } else {
-    const bool whole = l.outputs >= kSplitBelowRowsPerSm * gpu.sms;
+    const bool whole = l.outputs >= t.rows_split_below_per_sm * gpu.sms;
+    const int64_t most_ctas = on_all_sms(gpu, t.rows_ctas_per_sm);
     int64_t slots = cta_slots;
-    while (slots < kRowsMaxSlots && l.outputs * ceil_div(chunks, slots) > kRowsCtas) slots *= 2;
+    while (slots < t.rows_split_slots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
     plan.log_slots = log2_above(per_unit);
     plan.units = ceil_div(chunks, per_unit);
@@ -63,12 +67,13 @@ namespace {
 // Rows that begin anywhere: a warp has as many as its shared memory holds, but few where there are few.
 void plan_staged_rows(Plan& plan, const Problem& p, const Gpu& gpu) {
   const Layout& l = p.layout;
+  const Tuning& t = gpu.tuning;
   const int64_t row_bytes = l.kept[0].in_stride * static_cast<int64_t>(size_of(p.in));
   // Eight elements a lane, and several rows at once; or one row at once, whose neighbours are the lanes'.
   plan.log_lanes = l.n <= 8 * kShortRowsElements ? log2_above(ceil_div(l.n, kShortRowsElements)) : log2_above(kWarp);
   const int64_t group = kWarp >> plan.log_lanes;
-  const int64_t room = std::max<int64_t>(kStagedWarpBytes / (group * row_bytes), 1);
-  const int64_t share = ceil_div(l.outputs, group * kShortRowsWarps * kStagedCtasPerSm * gpu.sms);
+  const int64_t room = std::max<int64_t>(t.staged_warp_bytes / (group * row_bytes), 1);
+  const int64_t share = ceil_div(l.outputs, group * kShortRowsWarps * t.staged_ctas_per_sm * gpu.sms);
   const int64_t rows = group * std::min(room, share);
   plan.rows_per_cta = static_cast<int>(kShortRowsWarps * rows);
   plan.shared_bytes = kShortRowsWarps * (ceil_div(rows * row_bytes, 16) * 16 + 2 * 16);

@@ -1,4 +1,5 @@
-// Measured constants, each with its reason. Results do not depend on any of them. Times are of an H200.
+// Measured constants that shape the compiled kernels, each with its reason. Results do not depend on any of them. Times
+// are of an H200. What plans are tuned by is in plan_tuning.h.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,11 @@ constexpr int kLoadsInFlight = 8;
 constexpr int kRowsCtasAtOnce = 4;
 constexpr int kRowsElementwiseCtasAtOnce = 4;
 constexpr int kRowsAnywhereSegmentedCtasAtOnce = 3;
-// A split row's CTAs take more chunks each from this many CTAs on: each one's partial costs the finish, or an atomic.
-constexpr int64_t kRowsCtas = 4096;
-constexpr int64_t kRowsMaxSlots = 64;
-// Whole rows may be longer, up to what shared memory holds.
+// Chunks of a CTA: what shared memory holds.
 constexpr int64_t kRowsMostSlots = 4096;
-
-// Rows come several to a CTA where that keeps its warps busier by this much, and still leaves so many CTAs per SM.
-constexpr double kRowsWorthSharing = 1.1;
-constexpr int64_t kRowsSharedCtasPerSm = 4;
-
-// Fewer outputs than this per SM leave the last wave of CTAs half empty, so their rows are split.
-constexpr int kSplitBelowRowsPerSm = 4;
 
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
-// Shared memory of a warp whose rows begin anywhere, for five CTAs an SM; with fewer rows, they are spread over so
-// many.
-constexpr int64_t kStagedWarpBytes = 4608;
-constexpr int64_t kStagedCtasPerSm = 4;
 constexpr int kShortRowsElements = 8;  // of a lane, where one would not do and they are read one at a time
 
 // Fewer outputs than this side by side, read an element at a time, are not columns.
@@ -42,25 +29,9 @@ constexpr int kColumnsWarps = 8;
 // (3, 2^24) of bf16 took 43 us with four CTAs and 37 us with six.
 constexpr int kColumnsCtasAtOnce = 4;
 constexpr int kColumnsFewLoadsCtasAtOnce = 6;
-// Columns are not cut if there are so many tiles per SM: narrower ones first, as long as they are many, since short
-// CTAs balance better ((128, 1024, 512)/1 fp32: 63.4 us with 512 CTAs, 62.5 with 1024; cut in two, 66.4) ...
-constexpr int64_t kColumnsUncutCtasPerSm = 4;
-// ... and else so many per two SMs: (4096, 16384)/0 fp32 took 61.8 us with 256 CTAs uncut, 63.5 cut.
-constexpr int64_t kColumnsLeastCtasPerTwoSms = 3;
-// Columns that are cut, are cut until there are this many CTAs per SM: 256 to 1024 CTAs are within 1 % for wide
-// tensors, and (2^20, 64)/0 bf16 loses 3 % with 256.
-constexpr int64_t kColumnsCtasPerSm = 3;
-// The width of their tiles in bytes.
-constexpr int64_t kColumnsTile = 256;
 constexpr int64_t kLine = 128;
 constexpr int64_t kSector = 32;
-// Problems of at most so many bytes have tiles as narrow as a sector, if that spares the second pass.
-constexpr int64_t kColumnsSmall = 4 << 20;
-// Shared memory of a CTA: four CTAs fit an SM.
-constexpr int64_t kColumnsShared = 40 << 10;
 
 constexpr int kFinishThreads = 1024;
-// Up to this many outputs get a CTA each for their partials.
-constexpr int64_t kFinishFewOutputs = 128;
 
 }  // namespace torch_reduce::tuning

@@ -6,6 +6,8 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <mutex>
+
 #include "../core/cuda/exact_launch.h"
 #include "exact.h"
 #include "planning.h"
@@ -14,16 +16,16 @@
 namespace torch_reduce {
 
 Gpu describe_gpu(int device) {
-  static Gpu known[C10_COMPILE_TIME_MAX_GPUS];  // zero SMs: not asked yet; asking twice gives the same
-  Gpu& gpu = known[device];
-  if (gpu.sms == 0) {
-    int sms = 0, major = 0;
+  static std::once_flag asked[C10_COMPILE_TIME_MAX_GPUS];
+  static Gpu known[C10_COMPILE_TIME_MAX_GPUS];
+  std::call_once(asked[device], [device] {
+    int sms = 0, major = 0, minor = 0;
     C10_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    C10_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
     C10_CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-    gpu.major = major;
-    gpu.sms = sms;
-  }
-  return gpu;
+    known[device] = make_gpu(sms, major, minor);
+  });
+  return known[device];
 }
 
 namespace {

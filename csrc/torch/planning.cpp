@@ -1,4 +1,4 @@
-// Plans in the open: the constraint that tests set, and the plan as JSON for torch_reduce.explain.
+// Plans in the open: the constraint and the tuning that tests set, and the plan as JSON for torch_reduce.explain.
 #include "planning.h"
 
 #include <ATen/Parallel.h>
@@ -6,6 +6,8 @@
 
 #include <sstream>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "../core/cpu/exact.h"
 #include "operators.h"
@@ -14,6 +16,8 @@ namespace torch_reduce {
 namespace {
 
 Constraint constraint;
+std::vector<std::pair<int64_t Tuning::*, int64_t>> tuned;  // in place of the table's values
+Gpu typical_gpu = make_gpu(132, 9, 0);                     // for plans without a GPU at hand
 
 void constrain(c10::string_view family, int64_t vector, int64_t split) {
   Constraint c;
@@ -30,6 +34,34 @@ void constrain(c10::string_view family, int64_t vector, int64_t split) {
   c.vector = static_cast<int>(vector);
   c.split = split;
   constraint = c;
+}
+
+void tune(const c10::List<std::string>& names, at::IntArrayRef values) {
+  TORCH_CHECK_VALUE(names.size() == values.size(), "reduce: a tuning has a value for each name, got ", names.size(),
+                    " names and ", values.size(), " values");
+  std::vector<std::pair<int64_t Tuning::*, int64_t>> given;
+  try {
+    for (size_t i = 0; i < names.size(); ++i) {
+      const Tunable& t = tunable(names.get(i));
+      t.check(values[i]);
+      given.emplace_back(t.value, values[i]);
+    }
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK_VALUE(false, e.what());
+  }
+  tuned = std::move(given);
+}
+
+Gpu under_tuning(Gpu gpu) {
+  for (const auto& [member, value] : tuned) gpu.tuning.*member = value;
+  return gpu;
+}
+
+void set_typical_gpu(int64_t sms, int64_t major, int64_t minor) {
+  TORCH_CHECK_VALUE(sms >= 1 && sms <= 1024, "reduce: a GPU has from 1 to 1024 SMs, got ", sms);
+  TORCH_CHECK_VALUE(major >= 1 && major <= 99 && minor >= 0 && minor <= 9,
+                    "reduce: a compute capability is a pair such as (9, 0), got (", major, ", ", minor, ")");
+  typical_gpu = make_gpu(static_cast<int>(sms), static_cast<int>(major), static_cast<int>(minor));
 }
 
 Op parse_op(c10::string_view op) {
@@ -91,7 +123,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("outputs", p.layout.outputs)
       .add("n", p.layout.n);
   auto describe = [&](const char* family, bool vector, int64_t grid, int block, int64_t split, int64_t shared_bytes,
-                      int64_t scratch_bytes, int64_t expected_bytes, const char* finish, int launches) {
+                      int64_t scratch_bytes, int64_t expected_bytes, const char* finish, int launches) -> Json& {
     return json.add("family", family)
         .add("vector", vector)
         .add("grid", grid)
@@ -101,13 +133,13 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
         .add("scratch_bytes", scratch_bytes)
         .add("expected_bytes", expected_bytes)
         .add("finish", finish)
-        .add("launches", launches)
-        .str();
+        .add("launches", launches);
   };
   auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes) {
     const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
     return describe(family, side_by_side, tasks, 1, split, 0, scratch_bytes, expected_bytes,
-                    split > 1 ? "partials" : "direct", 0);
+                    split > 1 ? "partials" : "direct", 0)
+        .str();
   };
   if (!on_cuda && is_accumulated(p)) {
     const cpu::ExactPlan plan = cpu::make_exact_plan(p, at::get_num_threads());
@@ -122,15 +154,25 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
     const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
     return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes);
   }
-  const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : kTypicalGpu;
+  const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
   if (is_accumulated(p)) {
     const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
     return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,
-                    plan.scratch_bytes, plan.expected_bytes, plan.units > 1 ? "partials" : "direct", plan.launches);
+                    plan.scratch_bytes, plan.expected_bytes, plan.units > 1 ? "partials" : "direct", plan.launches)
+        .str();
   }
   const Plan plan = plan_for(p, gpu);
   return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,
-                  plan.scratch_bytes, plan.expected_bytes, name(plan.finish), plan.launches);
+                  plan.scratch_bytes, plan.expected_bytes, name(plan.finish), plan.launches)
+      .add("few_outputs", plan.few_outputs)  // of two kernels that finish, the one
+      .str();
+}
+
+std::string tuning() {
+  const Gpu gpu = under_tuning(typical_gpu);
+  Json json;
+  for (const Tunable& t : kTunables) json.add(t.name, gpu.tuning.*t.value);
+  return json.str();
 }
 
 std::string cpu_capability(c10::string_view name) {
@@ -148,7 +190,7 @@ std::string cpu_capability(c10::string_view name) {
 
 Plan plan_for(const Problem& problem, const Gpu& gpu) {
   try {
-    return make_plan(problem, gpu, constraint);
+    return make_plan(problem, under_tuning(gpu), constraint);
   } catch (const std::invalid_argument& e) {
     TORCH_CHECK(false, e.what());
   }
@@ -164,7 +206,7 @@ cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads) {
 
 exact::ExactPlan exact_plan_for(const Problem& problem, bool words, const Gpu& gpu) {
   try {
-    return exact::make_exact_plan(problem, words, gpu, constraint);
+    return exact::make_exact_plan(problem, words, under_tuning(gpu), constraint);
   } catch (const std::invalid_argument& e) {
     TORCH_CHECK(false, e.what());
   }
@@ -174,6 +216,9 @@ TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) { m.impl("_explain", TO
 
 TORCH_LIBRARY_IMPL(reduce, CatchAll, m) {
   m.impl("_constrain", TORCH_FN(constrain));
+  m.impl("_tune", TORCH_FN(tune));
+  m.impl("_tuning", TORCH_FN(tuning));
+  m.impl("_typical_gpu", TORCH_FN(set_typical_gpu));
   m.impl("_cpu_capability", TORCH_FN(cpu_capability));
 }
 

@@ -23,6 +23,9 @@ TORCH_LIBRARY(reduce, m) {
       "_explain(Tensor self, int[1]? dim=None, *, str op=\"sum\", ScalarType? dtype=None, str mode=\"deterministic\", "
       "str device=\"\") -> str");
   m.def("_constrain(str family=\"\", int vector=-1, int split=0) -> ()");
+  m.def("_tune(str[] names, int[] values) -> ()");
+  m.def("_tuning() -> str");
+  m.def("_typical_gpu(int sms=132, int major=9, int minor=0) -> ()");
   m.def("_cpu_capability(str name=\"\") -> str");
   m.def("_build_info() -> str");
 }

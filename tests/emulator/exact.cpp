@@ -28,7 +28,7 @@ extern "C" int emulate(int in_type, int out_type, int mean, int words, int ndim,
   p.in_alignment = 16;
   while (reinterpret_cast<uintptr_t>(in) % static_cast<uintptr_t>(p.in_alignment) != 0) p.in_alignment /= 2;
   try {
-    const auto plan = exact::make_exact_plan(p, words != 0, Gpu{sms, 9}, Constraint{family, vector, 0});
+    const auto plan = exact::make_exact_plan(p, words != 0, make_gpu(sms, 9, 0), Constraint{family, vector, 0});
     *units = plan.units;
     if (plan.scratch_bytes > kMaxScratch) return -2;
     void* scratch = std::aligned_alloc(16, static_cast<size_t>(plan.scratch_bytes + 16));

@@ -76,7 +76,8 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
     return;
   }
   constexpr int64_t loads = kColumnsLoads;
-  const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <= tuning::kColumnsSmall;
+  const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <=
+                     planning::on_all_sms(gpu, gpu.tuning.columns_small_per_sm);
   if (small) {  // tiles narrow enough that no column is split, down to a memory sector
     const int64_t narrowest = std::min<int64_t>(plan.log_across, 1);
     while (plan.log_across > narrowest && l.n > (kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;

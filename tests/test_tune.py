@@ -1,0 +1,131 @@
+"""`make tune` without a GPU: which problems a value is measured on, which value is chosen, and what is printed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import tune
+from torch_reduce.testing import tuning, typical_gpu
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = list(tuning())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("capability, sms", [((9, 0), 132), ((8, 9), 58), ((12, 0), 170)], ids=str)
+def test_every_value_has_candidates_and_problems(name, capability, sms):
+    with typical_gpu(capability, sms):
+        value = tuning()[name]
+        others = tune.candidates(name, value)
+        assert others and value not in others
+        measured = tune.changed(name, value, tune.problems())
+    assert 1 <= len(measured) <= tune.MOST_PROBLEMS
+    assert {v for _, values in measured for v in values} <= set(others)
+
+
+def test_problems_fit_the_pool():
+    assert max(p.case.in_bytes for p in tune.problems()) <= tune.POOL
+
+
+def rounds(*times: float) -> list[float]:
+    return [time for time in times for _ in range(4)]
+
+
+@pytest.mark.parametrize(
+    "twice, chosen",
+    [
+        ([rounds(9.0)], 2),  # a tenth better in every round
+        ([rounds(9.95)], 1),  # better, but not by a hundredth
+        ([rounds(8.0, 9.0, 11.0)], 1),  # better by the median, worse in a third of the rounds
+        ([rounds(10.0)], 1),
+        ([rounds(11.0)], 1),
+        ([rounds(5.0), rounds(10.9)], 1),  # better by the mean, but worse by far for one problem
+        ([rounds(8.0), rounds(10.2)], 2),
+    ],
+    ids=str,
+)
+def test_a_value_stays_unless_another_is_better(twice, chosen):
+    found = tune.judge("rows_ctas_per_sm", 1, [{1: [10.0] * len(times), 2: times} for times in twice])
+    assert found.chosen == chosen
+
+
+def test_the_best_of_several_is_chosen():
+    samples = [{4: rounds(10.0), 2: rounds(9.5), 8: rounds(9.0)}, {4: rounds(1.0), 2: rounds(0.9)}]
+    found = tune.judge("columns_ctas_per_sm", 4, samples)
+    assert found.chosen == 8
+    assert found.ratios[2].problems == 2 and found.ratios[2].median == pytest.approx((0.95 * 0.9) ** 0.5)
+    assert found.ratios[8].problems == 1
+
+
+def test_a_drift_that_all_meet_is_no_gain():
+    drift = [1.0 + 0.1 * k for k in range(12)]
+    found = tune.judge("columns_tile", 256, [{256: drift, 128: [1.001 * us for us in drift]}])
+    assert found.chosen == 256 and found.ratios[128].high == pytest.approx(1.001)
+
+
+def test_a_timer_is_asked_for_what_changes():
+    """The table's value first, then those with another plan; the whole way to the printed row."""
+    asked = []
+
+    def timer(problem, name, values):
+        asked.append((problem, name, values))
+        return {value: rounds(1.0 if value == 4 else 0.5) for value in values}
+
+    with typical_gpu((9, 0), 132):
+        found = tune.find("columns_uncut_ctas_per_sm", 4, tune.problems(), timer)
+    assert asked and all(name == "columns_uncut_ctas_per_sm" and values[0] == 4 for _, name, values in asked)
+    assert {p.case.dtype for p, _, _ in asked} == {torch.float32, torch.bfloat16}
+    assert found.chosen != 4
+    text = tune.report([found])
+    assert {"columns_uncut_ctas_per_sm", "chosen", "0.500"} <= set(text.split()) and "kept" not in text
+
+
+def test_all_of_a_gpu(monkeypatch, capsys):
+    """From a GPU that is there to the row to commit, of which one value was found to be better."""
+
+    def timer(problem, name, values):
+        return {v: rounds(0.9 if (name, v) == ("columns_tile", 512) else 1.0) for v in values}
+
+    info = {"gpu": "NVIDIA L40S", "driver": "1", "cuda": "13.0", "torch": "2.11", "sms": 142}
+    monkeypatch.setattr(tune, "why_not", lambda: None)
+    monkeypatch.setattr(tune, "OnGpu", lambda device: timer)
+    monkeypatch.setattr(tune.machine, "describe", lambda device: info)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 9))
+    assert tune.main([]) == 0
+    with typical_gpu((8, 9), 142):
+        row = tune.source((8, 9), tuning() | {"columns_tile": 512}, "NVIDIA L40S")
+    out = capsys.readouterr().out
+    assert row in out.splitlines() and row.startswith("    {89, {/*rows*/ 32, ")
+    assert all(name in out for name in NAMES) and out.count("chosen") == 1
+
+
+def test_no_problem_leaves_the_value():
+    found = tune.judge("columns_tile", 256, [])
+    assert found.chosen == 256 and "kept" in tune.report([found])
+
+
+def test_the_row_is_that_of_the_source():
+    """What is printed for the table's values on an H200 stands in the source, and so can be pasted."""
+    row = tune.source((9, 0), tuning(), "NVIDIA H200")
+    assert row + "\n" in (ROOT / "csrc" / "core" / "plan_tuning.cpp").read_text()
+    assert len(re.findall(r"[{ ]\d+(?: << 10)?[,}]", row.split("{", 2)[2])) == len(NAMES)
+
+
+def test_no_gpu_is_one_sentence():
+    if tune.why_not() is None:
+        pytest.skip("there is a GPU")
+    command = [sys.executable, "-m", "benchmarks.tune"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1 and done.stderr.startswith("tune: it measures a GPU, and ")
+
+
+def test_unknown_names_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        tune.main(["columns_width"])
+    assert "columns_width" in capsys.readouterr().err
