@@ -19,9 +19,9 @@ from .run_cuda import Bench
 
 SUITES = {
     "cuda": ("full", "shapes", "hard", "random", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
-    "cpu": ("full", "shapes", "ops", "layouts", "exact", "data", "accuracy", "host"),
+    "cpu": ("full", "shapes", "slow", "ops", "layouts", "exact", "data", "accuracy", "host"),
 }
-# So that a run on a GPU takes eight minutes at most, and on a laptop two.
+# So that a run on a GPU takes eight minutes at most, and on a laptop five.
 BY_NAME = {"cuda": ("random",), "cpu": ("exact", "accuracy")}
 CPU_MOST = 1 << 22  # elements of a shape on the CPU, for the same reason
 DTYPES = [torch.float32, torch.bfloat16]
@@ -38,7 +38,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--suite",
-        help="comma-separated, of: full (full sums by size), shapes (30 shapes), hard (unaligned rows, masks; on "
+        help="comma-separated, of: full (full sums by size), shapes (30 shapes), slow (where torch.sum "
+        "is known to be slow; on the CPU), hard (unaligned rows, masks; on "
         "CUDA), random (200 shapes and strides; on CUDA), ops (the other operators), layouts (memory order other than "
         "logical order), exact (exact sums by size, beside what else could serve), data (by distribution), accuracy "
         "(errors by length and condition number), host (host time of a call); cpu (with --device cuda: full and exact "
@@ -98,6 +99,8 @@ def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
         return shapes.shapes(DTYPES if options.device == "cuda" else DTYPES[:1], options.quick, most)
     if suite == "hard":
         return shapes.hard()
+    if suite == "slow":
+        return shapes.slow(CPU_MOST if options.quick else None)
     if suite == "random":
         return shapes.random_shapes(options.quick)
     if suite == "exact":

@@ -96,7 +96,7 @@ def cpu_ratios(rows: list[dict]) -> str:
     """How many times torch's speed, as geometric means over each suite's cases."""
     groups: dict[tuple, list[float]] = {}
     for r in rows:
-        if r["suite"] in ("full", "shapes", "ops", "layouts"):
+        if r["suite"] in ("full", "shapes", "slow", "ops", "layouts"):
             name = f"{r['suite']}, {r['dtype']}", r["threads"]
             groups.setdefault(name, []).append(r["contenders"]["deterministic"]["speedup"]["median"])
     threads = sorted({t for _, t in groups})

@@ -70,6 +70,7 @@ def _accuracy(row: dict) -> dict:
 HEADINGS = {
     "full": "Full sums",
     "shapes": "Rows, columns, middle dims",
+    "slow": "Where torch.sum is known to be slow",
     "hard": "Unaligned rows, masks",
     "random": "Random shapes and strides",
     "ops": "Other operators",

@@ -61,6 +61,7 @@ class Case:
     # last corner.
     order: tuple[int, ...] = ()
     whole: tuple[int, ...] = ()
+    to: torch.dtype | None = None  # dtype=, if it is given
 
     @property
     def elements(self) -> int:
@@ -93,6 +94,8 @@ class Case:
 
     @property
     def out_dtype(self) -> torch.dtype:
+        if self.to is not None:
+            return self.to
         keeps = self.dtype.is_floating_point or self.op in ("amax", "amin")
         return self.dtype if keeps else torch.int64
 
@@ -110,7 +113,8 @@ class Case:
         if self.layout == "strided":
             layout = f" of {'×'.join(str(self.whole[d]) for d in self.order)} as {','.join(map(str, self.order))}"
         data = "" if self.data == "uniform" else f" {self.data}"
-        return f"{shape} / {dims}{layout}{data}"
+        to = "" if self.to is None else f" as {str(self.to).removeprefix('torch.')}"
+        return f"{shape} / {dims}{layout}{data}{to}"
 
     @property
     def dtype_name(self) -> str:
@@ -145,10 +149,22 @@ def full_cuda(quick: bool) -> list[Case]:
 
 def full_cpu(quick: bool) -> list[Case]:
     exponents = {
-        torch.float32: range(10, 25, 4) if quick else range(10, 27, 2),
+        torch.float32: range(8, 25, 4) if quick else range(8, 29, 2),
         torch.bfloat16: (12, 20) if quick else (12, 16, 20, 24),
     }
     return [Case("full", (2**e,), None, dtype) for dtype, es in exponents.items() for e in es]
+
+
+def slow(most: int | None = None) -> list[Case]:
+    """Sums for which torch.sum is known to be slow: a few elements an output, bytes, a dtype to convert to, elements
+    with gaps between them."""
+    f32 = torch.float32
+    cases = [Case("slow", scaled(shape, most), (1,), f32) for shape in ((4194304, 2), (7840000, 4))]
+    cases += [Case("slow", scaled((1 << 24,), most), None, dtype) for dtype in (torch.int8, torch.bool)]
+    cases.append(Case("slow", scaled((1 << 24,), most), None, torch.bool, to=f32))
+    rows = scaled((4096, 1024, 1), most)
+    gaps = {"layout": "strided", "order": (0, 1, 2), "whole": (*rows[:2], 2)}
+    return cases + [Case("slow", rows, dims, f32, **gaps) for dims in ((1,), (0,))]
 
 
 def shapes(dtypes: list[torch.dtype], quick: bool, most: int | None = None) -> list[Case]:

@@ -75,6 +75,25 @@ def test_exact_sums_go_from_small_to_a_gibibyte():
     assert all(contenders.modes(case) == ("deterministic", "exact") for case in cases)
 
 
+def test_full_sums_on_the_cpu_go_from_small_to_large():
+    sizes = [case.elements for case in shapes.full_cpu(quick=False) if case.dtype is torch.float32]
+    assert (min(sizes), max(sizes)) == (1 << 8, 1 << 28)
+
+
+def test_where_torch_is_slow_is_measured_and_judged():
+    cases = shapes.slow(most=1 << 10)
+    assert all(case.elements <= 1 << 10 for case in cases) and {case.to for case in cases} == {None, torch.float32}
+    rows = list(run_cpu.run(cases, [1], 0, compile_peer=False))
+    for row, case in zip(rows, cases, strict=True):
+        assert set(row["contenders"]) == {"deterministic", "torch"}, case.label
+        assert row["contenders"]["deterministic"]["error"] <= row["bounds"]["deterministic"], case.label
+    for times, met in ((1.9, False), (2.1, True)):
+        for row in rows:
+            row["contenders"]["deterministic"]["speedup"] = quartiles(times)
+        found = {t["what"]: t for t in targets.evaluate(rows)}
+        assert found["CPU, slow, 1 thread, against torch"]["met"] == met
+
+
 def test_random_shapes_are_the_same_every_time():
     cases = shapes.random_shapes(quick=False)
     assert cases == shapes.random_shapes(quick=False) and len(cases) == 200

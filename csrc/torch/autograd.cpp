@@ -58,9 +58,16 @@ void record(const Reduction& reduction, const at::Tensor& self, at::Tensor& resu
 
 struct Autograd {
   static at::Tensor make(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {
+    const c10::DispatchKeySet rest = keys & c10::after_autograd_keyset;
+    // The common case: no gradient to come and no tangent, as nothing has asked for either, and a kernel of the CPU,
+    // which calls no operator that autograd would have to be kept from.
+    if (self.unsafeGetTensorImpl()->autograd_meta() == nullptr &&
+        rest.highestPriorityTypeId() == c10::DispatchKey::CPU) {
+      return redispatch(rest, r, self);
+    }
     at::Tensor result = [&] {
       const at::AutoDispatchBelowADInplaceOrView below;
-      return redispatch(keys & c10::after_autograd_keyset, r, self);
+      return redispatch(rest, r, self);
     }();
     const bool wants_gradient = self.requires_grad() && at::GradMode::is_enabled();
     const at::Tensor& tangent = self._fw_grad(/*level=*/0);

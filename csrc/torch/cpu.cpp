@@ -18,9 +18,12 @@ struct Cpu {
   static void permit(const Request&, const Checked&, const at::Tensor&) {}
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
     const Problem p = make_problem(r, checked, self, out.strides());
-    const cpu::Threads threads = torch_threads();
-    if (is_accumulated(p)) return cpu::reduce_exactly(p, false, self.const_data_ptr(), out.mutable_data_ptr(), threads);
-    cpu::reduce(p, cpu_plan_for(p, threads.count), self.const_data_ptr(), out.mutable_data_ptr(), threads);
+    const void* x = self.const_data_ptr();
+    void* y = out.mutable_data_ptr();
+    if (is_accumulated(p)) return cpu::reduce_exactly(p, false, x, y, torch_threads());
+    // To ask for the number of threads takes as long as the plan of a small call, which needs none but its own.
+    const cpu::Threads threads = cpu::is_for_one_thread(p.layout) ? cpu::Threads{1, nullptr} : torch_threads();
+    cpu::reduce(p, cpu_plan_for(p, threads.count), x, y, threads);
   }
 
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {

@@ -167,13 +167,8 @@ void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor
 }
 
 Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides) {
-  Problem p;
-  p.op = r.op;
-  p.mode = checked.mode;
-  p.in = to_dtype(self.scalar_type());
-  p.out = to_dtype(checked.type);
-  p.compute = compute_type(r.op, p.in, p.out);
-  p.as_bool = (p.op == Op::Sum || p.op == Op::Prod) && p.out == DType::Bool && p.in != DType::Bool;
+  const DType in = to_dtype(self.scalar_type()), out = to_dtype(checked.type), compute = compute_type(r.op, in, out);
+  const bool as_bool = (r.op == Op::Sum || r.op == Op::Prod) && out == DType::Bool && in != DType::Bool;
   const int64_t ndim = self.dim();
   int64_t strides[kMaxDims];  // of the output, by dim of the input
   size_t kept = 0;
@@ -181,13 +176,20 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   for (int64_t d = 0; d < ndim; ++d) {
     strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
   }
-  const bool free = is_order_free(p.op, p.compute) || p.mode != Mode::Deterministic;
-  p.layout = make_layout(static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
-                         strides, free ? Order::Any : Order::Logical);
+  const bool free = is_order_free(r.op, compute) || checked.mode != Mode::Deterministic;
   const auto address = self.is_meta() ? 0 : reinterpret_cast<uintptr_t>(self.const_data_ptr());
-  p.in_alignment = 16;
-  while (address % static_cast<uintptr_t>(p.in_alignment) != 0) p.in_alignment /= 2;
-  return p;
+  int alignment = 16;
+  while (address % static_cast<uintptr_t>(alignment) != 0) alignment /= 2;
+  // The layout is made in its place: it has 2.5 KiB, whose copy a small call would notice.
+  return {r.op,
+          checked.mode,
+          in,
+          out,
+          compute,
+          as_bool,
+          alignment,
+          make_layout(static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced, strides,
+                      free ? Order::Any : Order::Logical)};
 }
 
 }  // namespace torch_reduce

@@ -120,23 +120,27 @@ TR_HD void free_fold(Leaf* leaf, int64_t group, Acc* __restrict out) {
 template <class Op, class T, class Acc>
 void trees(const char* bytes, int levels, int64_t count, Acc* out) {
   const T* x = reinterpret_cast<const T*>(bytes);
+  if (levels == 0) return convert<T, Acc>(bytes, 1, count, out);
   if constexpr (order_free<Op, Acc>) {
     constexpr int64_t kBlock = 512;
     Acc block[kBlock];
     const int64_t step = kBlock >> levels;
     for (int64_t i = 0; i < count; i += step) {
       const int64_t trees = count - i < step ? count - i : step;
-      Acc* y = levels == 0 ? out + i : block;
-      convert<T, Acc>(bytes + (i << levels) * static_cast<int64_t>(sizeof(T)), 1, trees << levels, y);
-      for (int64_t size = trees << levels; size > trees;) {
+      const T* y = x + (i << levels);
+      const Acc* from = block;
+      if constexpr (std::is_same<T, Acc>::value) {
+        from = y;
+      } else {
+        convert<T, Acc>(reinterpret_cast<const char*>(y), 1, trees << levels, block);
+      }
+      for (int64_t size = trees << levels; size > trees; from = block) {
         size /= 2;
-        halve<Op>(block, size, size == trees ? out + i : block);
+        halve<Op>(from, size, size == trees ? out + i : block);
       }
     }
   } else {
     switch (levels) {
-      case 0:
-        return convert<T, Acc>(bytes, 1, count, out);
       case 1:
         return ordered_trees<Op, Acc, 1>(x, count, out);
       case 2:

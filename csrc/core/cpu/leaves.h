@@ -1,8 +1,7 @@
 // Loops that widen elements to the compute type and combine them into leaves; compilers vectorise them.
 #pragma once
 
-#include "elements.h"
-#include "vectors.h"
+#include "extremes.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
@@ -74,7 +73,16 @@ TR_HD void leaf_loop(const T* const* x, int64_t count, Acc* __restrict out) {
 template <class Op, class T, class Acc, int Steps, int Leaves>
 void read_leaves(const char* const* bytes, int64_t count, Acc* out) {
   constexpr int kRows = Steps * Leaves;
-  if constexpr (std::is_same<T, Half>::value) {
+  if constexpr (has_extreme_rows<Op, T>) {
+    T narrow[kLeaves];
+    for (int64_t i = 0; i < count; i += kLeaves) {
+      const int64_t size = count - i < kLeaves ? count - i : kLeaves;
+      const T* x[kRows];
+      for (int r = 0; r < kRows; ++r) x[r] = reinterpret_cast<const T*>(bytes[r]) + i;
+      extreme_rows<Op, kRows>(x, size, narrow);
+      convert<T, Acc>(reinterpret_cast<const char*>(narrow), 1, size, out + i);
+    }
+  } else if constexpr (std::is_same<T, Half>::value) {
     float staged[kRows][kLeaves];
     for (int64_t i = 0; i < count; i += kLeaves) {
       const int64_t size = count - i < kLeaves ? count - i : kLeaves;

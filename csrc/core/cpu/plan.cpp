@@ -49,6 +49,10 @@ int64_t distinct_elements(const Layout& l) {
 
 }  // namespace
 
+bool is_for_one_thread(const Layout& l) {
+  return l.n <= kParallelAbove && l.outputs <= kParallelAbove && l.n * l.outputs <= kParallelAbove;
+}
+
 CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   const Layout& l = p.layout;
   const auto acc = static_cast<int64_t>(size_of(p.compute));
@@ -69,6 +73,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   }
 
   const int64_t elements = l.n * l.outputs;
+  const bool many = !is_for_one_thread(l);
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   int64_t units = l.outputs;  // what can be shared out without cutting an output
   if (plan.family == Family::Columns) {
@@ -76,21 +81,25 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
     plan.strip = std::min(columns, kStripBytes / acc);
     // Narrower strips where there are too few of them for the threads, and too few chunks to share out instead.
     const int64_t others = l.outputs / columns * padded;
-    while (others * ceil_div(columns, plan.strip) < threads && elements > kParallelAbove &&
-           plan.strip >= 2 * kManyColumns) {
+    while (others * ceil_div(columns, plan.strip) < threads && many && plan.strip >= 2 * kManyColumns) {
       plan.strip = ceil_div(plan.strip, 2);
     }
     plan.strips = ceil_div(columns, plan.strip);
     units = l.outputs / columns * plan.strips;
   }
 
+  if (!many && constraint.split == 0) {  // without the divisions below, which a small call would notice
+    plan.piece_chunks = padded;
+    plan.tasks = plan.grain = units;
+    return plan;
+  }
   int64_t wanted = 1;
   if (constraint.split) {
     wanted = constraint.split;
     if (wanted != power_of_two_above(wanted) || wanted > padded) {
       refuse("split is a power of two, at most one piece per chunk of 1024");
     }
-  } else if (threads > 1 && elements > kParallelAbove) {
+  } else if (threads > 1) {
     // Enough tasks that every thread has its share, none of them smaller than a grain.
     while (wanted < padded && units * wanted < threads * kTasksPerThread && elements / (units * wanted * 2) >= kGrain) {
       wanted *= 2;
@@ -99,7 +108,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   plan.piece_chunks = padded / wanted;
   plan.split = ceil_div(chunks, plan.piece_chunks);
   plan.tasks = units * plan.split;
-  plan.grain = ceil_div(elements > kParallelAbove ? kGrain : elements, std::max<int64_t>(elements / plan.tasks, 1));
+  plan.grain = ceil_div(many ? kGrain : elements, std::max<int64_t>(elements / plan.tasks, 1));
   plan.grain = std::max<int64_t>(plan.grain, 1);
   if (plan.split > 1) plan.scratch_bytes = l.outputs * plan.split * acc;
   plan.expected_bytes += 2 * plan.scratch_bytes;

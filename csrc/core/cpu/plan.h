@@ -20,6 +20,9 @@ struct CpuPlan {
   bool by_chunks = false;      // Columns of chunk_columns(): every piece is one chunk
 };
 
+// Whether there are so few elements that make_plan() takes no more than one thread for them.
+bool is_for_one_thread(const Layout& layout);
+
 // `threads` is how many threads may work. Throws std::invalid_argument with one sentence if the constraint is not
 // legal for the problem; `vector` is not looked at, the compiler's loops load whole vectors wherever they can.
 CpuPlan make_plan(const Problem& problem, int threads, const Constraint& constraint = {});

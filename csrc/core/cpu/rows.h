@@ -192,8 +192,9 @@ class RowsKernel {
   // A chunk that is scattered or not whole, or whose type is rare.
   void read_chunk(int64_t k, Acc* slot) {
     const int64_t rest = job_.layout().n - k;
-    if (source_.has_windows() && rest < kChunk && source_.packed() && source_.run(k) >= rest) {
-      job_.elements.rest(source_.row(k), rest, slot);
+    if (source_.has_windows() && source_.packed() && source_.run(k) >= smaller(rest, kChunk)) {
+      if (rest < kChunk) return job_.elements.rest(source_.row(k), rest, slot);
+      job_.elements.chunks(source_.row(k), 1, 0, slot);
     } else if (source_.has_windows()) {
       const char* window[kSteps];
       const bool whole = rest >= kChunk;

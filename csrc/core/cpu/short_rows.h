@@ -14,8 +14,8 @@ class ShortRowsKernel {
     const Layout& l = job.layout();
     const KeptDim inner = l.kept_dims ? l.kept[l.kept_dims - 1] : KeptDim{1, n_, 1};
     kept_stride_ = inner.in_stride;
-    while (pitch_ < n_) pitch_ *= 2;
-    rows_ = kCapacity / pitch_;
+    rows_ = kCapacity;
+    for (; pitch_ < n_; pitch_ *= 2) rows_ /= 2;
     const bool contiguous = l.reduced_dims == 0 || (l.reduced_dims == 1 && l.reduced[0].stride == 1);
     if (n_ == 0) {
       way_ = Way::Empty;
@@ -74,7 +74,7 @@ class ShortRowsKernel {
   void fold_rows(const char* x, int64_t count) {
     int levels = 0;
     int64_t n = pitch_;
-    for (; levels < 4 && n > 1; n /= 2) ++levels;
+    for (; levels < 4 && n > 1 && count * n > kLanes<Acc>; n /= 2) ++levels;  // fewer results do not fill a vector
     job_.elements.trees(x, levels, count * n, values_);
     fold<Op>(values_, n, count);
   }

@@ -15,18 +15,35 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Word>
 constexpr int kSquare = sizeof(Word) >= 4 ? kLanes<Word> : 8;
 
-// y[i * pitch + j] = x[i + j * stride] for i, j < kSquare: a square in registers. Each of log2(kSquare) stages rotates
-// the bits of (register, lane) by one place.
+// Values of a and b in turn, from the first (Offset 0) or second half of each part of a vector.
+template <int Offset, int Parts, class V, int... I>
+TR_HD V interleave(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int kAll = sizeof...(I), kPart = kAll / Parts;
+  return TR_SHUFFLE(a, b, I % 2 * kAll + I / kPart * kPart + Offset * kPart / 2 + I % kPart / 2);
+}
+
+// y[i * pitch + j] = x[i + j * stride] for i, j < kSquare: a square in registers. Each stage rotates the bits of
+// (register, lane) by one place; in AVX2, whose interleaving stays within halves of a vector, those of each half, after
+// the first bits of both have changed places.
 template <class Word, class Any>
 void transpose_square(const Any* x, int64_t stride, Any* y, int64_t pitch) {
   constexpr int kSide = kSquare<Word>;
   constexpr std::make_integer_sequence<int, kSide> lanes{};
   typename VectorOf<Word, kSide>::type a[kSide], b[kSide];
   for (int j = 0; j < kSide; ++j) __builtin_memcpy(&a[j], x + j * stride, sizeof(a[j]));
-  for (int stage = 1; stage < kSide; stage *= 2) {
-    for (int j = 0; j < kSide / 2; ++j) {
-      b[j] = every_other<0, 1>(a[2 * j], a[2 * j + 1], lanes);
-      b[j + kSide / 2] = every_other<1, 1>(a[2 * j], a[2 * j + 1], lanes);
+  constexpr int kParts = sizeof(a[0]) == 32 ? 2 : 1, kPart = kSide / kParts;
+  if constexpr (kParts == 2) {
+    for (int j = 0; j < kPart; ++j) {
+      b[j] = halves<0>(a[j], a[j + kPart], lanes);
+      b[j + kPart] = halves<1>(a[j], a[j + kPart], lanes);
+    }
+    for (int j = 0; j < kSide; ++j) a[j] = b[j];
+  }
+  for (int stage = 1; stage < kPart; stage *= 2) {
+    for (int j = 0; j < kSide; j += 2) {
+      const int left = j / kPart * kPart + j % kPart / 2;
+      b[j] = interleave<0, kParts>(a[left], a[left + kPart / 2], lanes);
+      b[j + 1] = interleave<1, kParts>(a[left], a[left + kPart / 2], lanes);
     }
     for (int j = 0; j < kSide; ++j) a[j] = b[j];
   }

@@ -81,28 +81,79 @@ TR_HD Vector<Acc> load_at(const char* x, int i) {
   return load<Acc>(reinterpret_cast<const T*>(x) + i);
 }
 
+// The values of a, then b, at the places given for each I of a pack; GCC wants them as integers as wide as the values.
+#if defined(__clang__)
+#define TR_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, (__VA_ARGS__)...)
+#else
+#define TR_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, decltype(a == b){(__VA_ARGS__)...})
+#endif
+
 // The groups of `Group` adjacent values at even (Offset 0) or odd (Offset 1) places of a and b, one after the other.
 template <int Offset, int Group, class V, int... I>
 TR_HD V every_other(V a, V b, std::integer_sequence<int, I...>) {
-#if defined(__clang__)
-  return __builtin_shufflevector(a, b, ((2 * (I / Group) + Offset) * Group + I % Group)...);
-#else
-  using Index = decltype(a == b);  // integers as wide as the values
-  return __builtin_shuffle(a, b, Index{((2 * (I / Group) + Offset) * Group + I % Group)...});
-#endif
+  return TR_SHUFFLE(a, b, (2 * (I / Group) + Offset) * Group + I % Group);
 }
 
-// One tree level of the leaves in a, then b. A leaf is a group of adjacent columns; one that is wider than a vector
-// is that vector and those that follow it.
-template <class Op, class Acc, int Group>
+// AVX2 has no instruction for that, but one that does it within each half of a vector: from two vectors to a half of
+// the places each, in both halves. So the first levels of a tree stay within halves, and one level combines the halves.
+template <class Acc, int Group>
+constexpr bool has_halves = kVectorBytes == 32 && Group < kLanes<Acc>;
+
+constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
+
+// The levels of the tree over one vector.
+template <class Acc, int Group>
+constexpr int kStages = log2_of(kLanes<Acc> / Group);
+
+template <int Offset, int Group, class V, int... I>
+TR_HD V every_other_within(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int kAll = sizeof...(I), kHalf = kAll / 2, kFrom = kHalf / 2;
+  return TR_SHUFFLE(
+      a, b, I % kHalf / kFrom * kAll + I / kHalf * kHalf + (2 * (I % kFrom / Group) + Offset) * Group + I % Group);
+}
+
+// The lower (Offset 0) or upper (Offset 1) halves of a and b.
+template <int Offset, class V, int... I>
+TR_HD V halves(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int kAll = sizeof...(I), kHalf = kAll / 2;
+  return TR_SHUFFLE(a, b, I / kHalf * kAll + Offset * kHalf + I % kHalf);
+}
+
+// Each half has some places of every source: those of one source after those of the other.
+template <int Sources, class V, int... I>
+TR_HD V by_source(V v, std::integer_sequence<int, I...>) {
+  constexpr int kAll = sizeof...(I), kHalf = kAll / 2, kOwn = kHalf / Sources;
+  return TR_SHUFFLE(v, v, I / kOwn % 2 * kHalf + I / (2 * kOwn) * kOwn + I % kOwn);
+}
+
+// One tree level, the one above `Height` others, of the leaves in a, then b. A leaf is a group of adjacent columns; one
+// that is wider than a vector is that vector and those that follow it. What comes out is in order() after the last one.
+template <class Op, class Acc, int Group, int Height>
 TR_HD Vector<Acc> halve(Vector<Acc> a, Vector<Acc> b) {
   constexpr std::make_integer_sequence<int, kLanes<Acc>> lanes{};
-  return Op::combine(every_other<0, Group>(a, b, lanes), every_other<1, Group>(a, b, lanes));
+  if constexpr (has_halves<Acc, Group>) {
+    if constexpr (Height % kStages<Acc, Group> == kStages<Acc, Group> - 1) {
+      return Op::combine(halves<0>(a, b, lanes), halves<1>(a, b, lanes));
+    } else {
+      return Op::combine(every_other_within<0, Group>(a, b, lanes), every_other_within<1, Group>(a, b, lanes));
+    }
+  } else {
+    return Op::combine(every_other<0, Group>(a, b, lanes), every_other<1, Group>(a, b, lanes));
+  }
 }
 
-// The trees, log2(Vectors) levels up, of the leaves in `Vectors` adjacent vectors of each step, from place i on.
+// Moves what came out of `Levels` levels to its place.
+template <class Acc, int Group, int Levels>
+TR_HD Vector<Acc> order(Vector<Acc> v) {
+  if constexpr (has_halves<Acc, Group>) {
+    constexpr int kSources = 1 << Levels % kStages<Acc, Group>;
+    if constexpr (kSources > 1) return by_source<kSources>(v, std::make_integer_sequence<int, kLanes<Acc>>{});
+  }
+  return v;
+}
+
 template <class Op, class T, class Acc, int Steps, int Group, int Vectors>
-TR_HD Vector<Acc> chunk_subtrees(const char* const* x, int i) {
+TR_HD Vector<Acc> chunk_levels(const char* const* x, int i) {
   if constexpr (Vectors == 1) {
     Vector<Acc> v = load_at<T, Acc>(x[0], i);
     if constexpr (Steps > 1) v = Op::combine(v, load_at<T, Acc>(x[1], i));
@@ -111,31 +162,44 @@ TR_HD Vector<Acc> chunk_subtrees(const char* const* x, int i) {
     return v;
   } else {
     constexpr int kHalf = Vectors / 2;
-    const Vector<Acc> left = chunk_subtrees<Op, T, Acc, Steps, Group, kHalf>(x, i);
-    return halve<Op, Acc, Group>(left, chunk_subtrees<Op, T, Acc, Steps, Group, kHalf>(x, i + kHalf * kLanes<Acc>));
+    const Vector<Acc> left = chunk_levels<Op, T, Acc, Steps, Group, kHalf>(x, i);
+    return halve<Op, Acc, Group, log2_of(kHalf)>(
+        left, chunk_levels<Op, T, Acc, Steps, Group, kHalf>(x, i + kHalf * kLanes<Acc>));
   }
 }
 
-// The trees over the leaves in adjacent vectors.
+// The trees, log2(Vectors) levels up, of the leaves in `Vectors` adjacent vectors of each step, from place i on.
+template <class Op, class T, class Acc, int Steps, int Group, int Vectors>
+TR_HD Vector<Acc> chunk_subtrees(const char* const* x, int i) {
+  return order<Acc, Group, log2_of(Vectors)>(chunk_levels<Op, T, Acc, Steps, Group, Vectors>(x, i));
+}
+
+// The trees over the leaves in adjacent vectors; of AVX-512, whose halve() leaves them in order.
 template <class Op, class Acc, int Vectors>
 TR_HD Vector<Acc> tree_of(const Vector<Acc>* leaf) {
   if constexpr (Vectors == 1) {
     return leaf[0];
   } else {
     const Vector<Acc> left = tree_of<Op, Acc, Vectors / 2>(leaf);
-    return halve<Op, Acc, 1>(left, tree_of<Op, Acc, Vectors / 2>(leaf + Vectors / 2));
+    return halve<Op, Acc, 1, log2_of(Vectors / 2)>(left, tree_of<Op, Acc, Vectors / 2>(leaf + Vectors / 2));
   }
 }
 
-// The same where every element is a leaf.
 template <class Op, class Acc, int Vectors, class T>
-TR_HD Vector<Acc> element_subtrees(const T* x) {
+TR_HD Vector<Acc> element_levels(const T* x) {
   if constexpr (Vectors == 1) {
     return load<Acc>(x);
   } else {
-    const Vector<Acc> left = element_subtrees<Op, Acc, Vectors / 2>(x);
-    return halve<Op, Acc, 1>(left, element_subtrees<Op, Acc, Vectors / 2>(x + Vectors / 2 * kLanes<Acc>));
+    const Vector<Acc> left = element_levels<Op, Acc, Vectors / 2>(x);
+    return halve<Op, Acc, 1, log2_of(Vectors / 2)>(left,
+                                                   element_levels<Op, Acc, Vectors / 2>(x + Vectors / 2 * kLanes<Acc>));
   }
+}
+
+// The trees of chunk_subtrees() where every element is a leaf.
+template <class Op, class Acc, int Vectors, class T>
+TR_HD Vector<Acc> element_subtrees(const T* x) {
+  return order<Acc, 1, log2_of(Vectors)>(element_levels<Op, Acc, Vectors>(x));
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE
