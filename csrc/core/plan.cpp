@@ -64,12 +64,17 @@ struct Choice {
 Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const Layout& l = p.layout;
   const bool vector_allowed = c.vector != 0;
+  if (c.family == static_cast<int>(Family::Tiles) && !tiles_are_legal(p)) {
+    refuse("tiles take several dims of floating elements, in their order");
+  }
   auto vector_of = [&](Family f) {
     switch (f) {
       case Family::Rows:
         return s.row_vector || s.row_segmented;
       case Family::ShortRows:
         return s.short_vector;
+      case Family::Tiles:
+        return false;
       default:
         return s.column_vector || s.column_segmented;
     }
@@ -88,6 +93,7 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
     return pick(f);
   }
 
+  if (tiles_are_better(p)) return pick(Family::Tiles);
   const int64_t kept_stride = l.kept_dims ? l.kept[l.kept_dims - 1].in_stride : 0;
   const int64_t reduced_stride = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 0;
   const bool beside = s.columns && (l.reduced_dims == 0 || kept_stride < reduced_stride);
@@ -175,6 +181,9 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
       if (c.split > 1) refuse("short_rows are not split");
       plan_short_rows(plan, p, s);
       break;
+    case Family::Tiles:
+      plan_tiles(plan, p, gpu, c);
+      break;
     default:
       plan_columns(plan, p, s, gpu, c);
   }
@@ -189,7 +198,7 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
 }
 
 const char* name(Family family) {
-  constexpr const char* names[] = {"empty", "rows", "short_rows", "columns"};
+  constexpr const char* names[] = {"empty", "rows", "short_rows", "columns", "tiles"};
   return names[static_cast<int>(family)];
 }
 
