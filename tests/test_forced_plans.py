@@ -65,5 +65,5 @@ def test_illegal_plans_are_refused(device):
 def test_unknown_constraints_are_refused():
     with pytest.raises(ValueError, match="power of two"), constrained_plan(split=3):
         pass
-    with pytest.raises(ValueError, match="rows, short_rows and columns"), constrained_plan("diagonals"):
+    with pytest.raises(ValueError, match="rows, short_rows, columns and tiles"), constrained_plan("diagonals"):
         pass

@@ -39,7 +39,7 @@ def huge(draw):
 
 def check(plan, x):
     """A plan that a GPU accepts, and numbers that agree with each other."""
-    assert plan.device == "cuda" and plan.family in ("rows", "short_rows", "columns", "empty"), plan
+    assert plan.device == "cuda" and plan.family in ("rows", "short_rows", "columns", "tiles", "empty"), plan
     assert 0 <= plan.scratch_bytes <= MAX_SCRATCH, plan
     assert plan.finish in ("direct", "cluster", "partials", "atomic"), plan
     if plan.family == "empty":

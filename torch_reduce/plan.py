@@ -16,7 +16,8 @@ class Plan:
         op: the operator, ``"sum"``, ``"mean"``, ``"prod"``, ``"amax"`` or ``"amin"``.
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: the kind of device planned for, ``"cpu"`` or ``"cuda"``.
-        family: the kernel family, ``"rows"``, ``"short_rows"``, ``"columns"``, or ``"empty"`` without outputs.
+        family: the kernel family, ``"rows"``, ``"short_rows"``, ``"columns"``, ``"tiles"``, or ``"empty"`` without
+            outputs.
         outputs: how many results there are.
         n: how many elements are reduced into each.
         vector: whether the kernel loads 16 bytes at a time (on the CPU: whether neighbours lie side by side).

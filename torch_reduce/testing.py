@@ -169,8 +169,8 @@ def assert_within(actual: Tensor, expected: Tensor, bound: Tensor, what: str = "
 
 @contextlib.contextmanager
 def constrained_plan(family: str = "", *, vector: bool | None = None, split: int = 0) -> Iterator[None]:
-    """Restricts every plan of the process to a kernel family ("rows", "short_rows", "columns"), to 16-byte or scalar
-    loads, to a split (a power of two). An operator whose shape does not allow that raises RuntimeError."""
+    """Restricts every plan of the process to a kernel family ("rows", "short_rows", "columns", "tiles"), to 16-byte or
+    scalar loads, to a split (a power of two). An operator whose shape does not allow that raises RuntimeError."""
     torch.ops.reduce._constrain(family, -1 if vector is None else int(vector), split)
     try:
         yield
@@ -186,7 +186,7 @@ def legal_plans(x: Tensor, dim: Dims = None, **keywords) -> Iterator[str]:
         x, dim, keywords: as :func:`torch_reduce.explain` takes them.
     """
     legal = 0
-    for family in ("rows", "short_rows", "columns"):
+    for family in ("rows", "short_rows", "columns", "tiles"):
         for vector in (False, True):
             for split in (0, *(2**k for k in range(10))):
                 with constrained_plan(family, vector=vector, split=split):

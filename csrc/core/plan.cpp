@@ -76,12 +76,17 @@ struct Choice {
 Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const Layout& l = p.layout;
   const bool vector_allowed = c.vector != 0;
+  if (c.family == static_cast<int>(Family::Tiles) && !tiles_are_legal(p)) {
+    refuse("tiles take several dims of floating elements, in their order");
+  }
   auto vector_of = [&](Family f) {
     switch (f) {
       case Family::Rows:
         return s.row_vector || s.row_segmented || s.row_anywhere;
       case Family::ShortRows:
         return s.short_vector || s.short_staged;
+      case Family::Tiles:
+        return false;
       default:
         return s.column_vector || s.column_segmented || s.column_anywhere;
     }
@@ -100,6 +105,7 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
     return pick(f);
   }
 
+  if (tiles_are_better(p)) return pick(Family::Tiles);
   const int64_t kept_stride = l.kept_dims ? l.kept[l.kept_dims - 1].in_stride : 0;
   const int64_t reduced_stride = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 0;
   const bool beside = s.columns && (l.reduced_dims == 0 || kept_stride < reduced_stride);
@@ -132,7 +138,7 @@ bool dense(const Layout& l) {
 // else the CTAs of a cluster wait for places together, and keep theirs until the last one of them is done. 16 MiB to
 // 256 MiB in clusters of 8 to 16 took 1.1 to 1.4 times as long as with a second kernel.
 bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
-  if (plan.units > gpu.cluster_ctas || plan.grid > gpu.sms) return false;
+  if (plan.family == Family::Tiles || plan.units > gpu.cluster_ctas || plan.grid > gpu.sms) return false;
   if (plan.family == Family::Columns) {
     const int64_t acc = static_cast<int64_t>(size_of(p.compute));
     const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
@@ -202,6 +208,9 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
       if (c.split > 1) refuse("short_rows are not split");
       plan_short_rows(plan, p, s, gpu);
       break;
+    case Family::Tiles:
+      plan_tiles(plan, p, gpu, c);
+      break;
     default:
       plan_columns(plan, p, s, gpu, c);
   }
@@ -216,7 +225,7 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
 }
 
 const char* name(Family family) {
-  constexpr const char* names[] = {"empty", "rows", "short_rows", "columns"};
+  constexpr const char* names[] = {"empty", "rows", "short_rows", "columns", "tiles"};
   return names[static_cast<int>(family)];
 }
 

@@ -15,6 +15,7 @@ enum class Family : uint8_t {
   Rows,       // a warp reduces a chunk; several CTAs may share one output
   ShortRows,  // a warp reduces one or more whole outputs
   Columns,    // neighbouring threads own neighbouring outputs
+  Tiles,      // a CTA reads along memory what the order has elsewhere
 };
 
 enum class Finish : uint8_t {
@@ -66,6 +67,13 @@ struct Plan {
   int log_across = 0, log_warps_across = 0, log_warps_along = 0;
   int batch_leaves = 2, log_batches = 0;
   int64_t tiles = 1;  // CTAs side by side over the columns
+  // Tiles: a row is what the first `outer` of the reduced dims leave, and a line what the first `cut` do. Of each of
+  // rows_per_cta rows a CTA takes 2^log_slots chunks, 2^log_chunks at a time, with `along` threads on a line;
+  // or, in strips, whose rows are lines, `range` elements, by units of 2^log_slots chunks.
+  bool strips = false;
+  int outer = 0, cut = 0, log_chunks = 0, along = 1;
+  int pad_shift = 0, tile_bytes = 0;  // a gap of 16 bytes in shared memory after 2^pad_shift elements
+  int64_t range = 0;
 
   bool few_outputs = false;  // Partials lie [output][unit], for a CTA per output; else [unit][output]
   int64_t padded_units = 1;  // few_outputs: partials from one output to the next, a multiple of 16 bytes
@@ -90,5 +98,9 @@ const char* name(Finish finish);
 constexpr int kMaxKernelDims = 32;
 // The arguments are copied at every launch, so kernels that read 16 bytes at a time have room for the common few only.
 constexpr int kFewDims = 4;
+// Shared memory without gaps, as Plan::pad_shift.
+constexpr int kNoGaps = 30;
+// Kept dims and those reduced ones that are walked with them, where memory's order is not the shape's.
+constexpr int kTileDims = 8;
 
 }  // namespace torch_reduce

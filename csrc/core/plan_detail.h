@@ -39,4 +39,9 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu);
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 
+// Whether tiles can do it, and whether they read memory in longer runs than rows or columns would.
+bool tiles_are_legal(const Problem& p);
+bool tiles_are_better(const Problem& p);
+void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& c);
+
 }  // namespace torch_reduce::planning

@@ -32,6 +32,38 @@ constexpr int kColumnsFewLoadsCtasAtOnce = 6;
 constexpr int64_t kLine = 128;
 constexpr int64_t kSector = 32;
 
+// Reduced dims in another order in memory. Tiles in shared memory: small enough for four CTAs an SM, lines short enough
+// for a sector's worth of them to fit.
+constexpr int kTilesThreads = 256;
+constexpr int kTilesCtasAtOnce = 4;
+constexpr int kTilesRows = 16;
+constexpr int64_t kTilesBytes = 32 << 10;
+constexpr int64_t kTilesInner = 1024;
+constexpr int64_t kTilesMostSlots = 256;
+// Loads in flight per thread. Lines of fewer elements are no faster than rows ((8, 16000000) of bf16, transposed, took
+// 407 us, by rows 342), so they are only taken on demand.
+constexpr int kTilesBatch = 16;
+// Elements of an output, below which one launch of another family is faster.
+constexpr int64_t kTilesLeast = 1 << 12;
+// Strips: threads of a row (so many registers hold leaves), loads in flight per thread, and neighbouring rows. A row
+// for each lane: 16 rows of fp32 took 128 us where 32 took 97 ((8192, 8192), transposed).
+constexpr int kStripsThreads = 8;
+constexpr int kStripsLoads = 32;
+constexpr int kStripsRows = 32;
+constexpr int kStripsLeastRows = 8;
+// All elements, below which rows are as fast: (3000, 700) of bf16, transposed, took 18 to 21 us, by rows 14.
+constexpr int64_t kStripsLeast = 1 << 22;
+// Chunks of a row that a CTA takes, at most; and units of them, at least, as one more is read in part.
+constexpr int64_t kStripsRange = 64;
+constexpr int64_t kStripsUnits = 4;
+constexpr int kStripsMostLogSlots = 4;
+constexpr int64_t kStripsCtasPerSm = 8;
+// Units are longer than a chunk where these would be more partials for the finish, and rows have so many of them.
+constexpr int64_t kStripsPartials = 1 << 16;
+constexpr int64_t kStripsLeastUnits = 4;
+// Bytes side by side, more than which are no better.
+constexpr int64_t kRun = 64;
+
 constexpr int kFinishThreads = 1024;
 
 }  // namespace torch_reduce::tuning

@@ -22,11 +22,11 @@ Gpu typical_gpu = make_gpu(132, 9, 0);                     // for plans without 
 void constrain(c10::string_view family, int64_t vector, int64_t split) {
   Constraint c;
   if (!family.empty()) {
-    for (const Family f : {Family::Rows, Family::ShortRows, Family::Columns}) {
+    for (const Family f : {Family::Rows, Family::ShortRows, Family::Columns, Family::Tiles}) {
       if (family == name(f)) c.family = static_cast<int>(f);
     }
     TORCH_CHECK_VALUE(c.family >= 0, "reduce: unknown kernel family \"", family,
-                      "\"; there are rows, short_rows and columns");
+                      "\"; there are rows, short_rows, columns and tiles");
   }
   TORCH_CHECK_VALUE(vector >= -1 && vector <= 1, "reduce: vector is 0, 1 or -1 for either, got ", vector);
   TORCH_CHECK_VALUE(split >= 0 && (split & (split - 1)) == 0, "reduce: split is a power of two or 0 for any, got ",

@@ -33,6 +33,7 @@ Family choose(const Layout& l, const Constraint& c) {
     if (family == Family::Empty) refuse("the tensor has outputs");
     if (family == Family::ShortRows && l.n > kLeaves) refuse("short_rows take at most 256 elements per output");
     if (family == Family::Columns && l.kept_dims == 0) refuse("columns need more than one output");
+    if (family == Family::Tiles) refuse("tiles are the GPU's");
     return family;
   }
   if (prefers_columns(l)) return Family::Columns;

@@ -10,6 +10,7 @@
 #include "short_rows.cuh"
 #include "staged_rows.cuh"
 #include "start.cuh"
+#include "tiles_launch.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -236,6 +237,20 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
   });
 }
 
+// Only an order that matters needs tiles.
+template <class O, class Acc>
+cudaError_t start_tiles(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+                        const Launch& l) {
+  return with_element_type<Acc>(p, [&](auto tag) {
+    using In = typename decltype(tag)::type;
+    if constexpr (order_free<O, Acc> || std::is_same<In, Any>::value) {
+      return cudaErrorInvalidValue;
+    } else {
+      return start_tiles<O, In>(plan, p.layout, source.data, sink, l);
+    }
+  });
+}
+
 template <class O, class Acc, Access A>
 cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                               bool dependent) {
@@ -290,6 +305,9 @@ cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, c
       break;
     case Family::ShortRows:
       status = start_short_rows<O>(plan, p, source, sink, l);
+      break;
+    case Family::Tiles:
+      status = start_tiles<O>(plan, p, source, sink, l);
       break;
     default:
       status = start_columns<O>(plan, p, source, sink, l);

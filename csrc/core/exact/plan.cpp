@@ -115,6 +115,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const Layout& l = p.layout;
   ExactPlan plan;
   if (l.outputs == 0) return plan;
+  if (c.family == static_cast<int>(Family::Tiles)) planning::refuse("exact sums have no order for tiles to keep");
   Problem other = p;  // which family, and which loads, are legal is a matter of the layout alone
   other.op = Op::Sum;
   other.mode = Mode::Deterministic;

@@ -1,0 +1,101 @@
+"""Reduced dims that lie in memory in another order than in the shape: plans without a GPU, and bits on one."""
+
+import pytest
+import torch
+
+import torch_reduce
+from torch_reduce.testing import assert_same_bits, constrained_plan, fill, model
+
+# (shape in memory, its dims in the order of the tensor, those reduced): short lines, long ones, few neighbours in
+# memory, chunks that end where rows do and that do not, several outputs.
+CASES = [
+    ((134, 1959), (1, 0), None),
+    ((13, 20_011), (1, 0), None),
+    ((2, 50_001), (1, 0), None),
+    ((40_903, 3), (1, 0), None),
+    ((3000, 31), (1, 0), None),
+    ((2048, 64), (1, 0), None),
+    ((2051, 70), (1, 0), None),
+    ((300, 92, 4), (2, 1, 0), None),
+    ((65, 2, 4, 301), (0, 3, 2, 1), None),
+    ((4, 56, 56, 24), (0, 3, 1, 2), None),
+    ((17, 3, 96, 52), (2, 3, 0, 1), (0, 1, 2)),
+    ((5, 1100, 70), (0, 2, 1), (1, 2)),
+    ((300, 31, 70), (1, 2, 0), (1, 2)),
+    ((6, 5, 40, 50), (3, 2, 1, 0), (0, 2, 3)),
+    ((3, 7, 1670), (0, 2, 1), None),
+]
+
+
+def lay_out(x, order, sliced):
+    """A tensor whose memory is that of x, permuted; or, sliced, memory of which it leaves out some."""
+    if sliced:
+        x = x[tuple(slice(size // 7, size - size // 5) for size in x.shape)]
+    return x.permute(order)
+
+
+@pytest.mark.parametrize("sliced", [False, True], ids=["whole", "sliced"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("shape, order, dim", CASES, ids=str)
+def test_plans_and_bits(shape, order, dim, dtype, sliced, device):
+    x = lay_out(fill(shape, dtype).to(device), order, sliced)
+    expected = model(x, dim)
+    if device == "cpu":  # only the plan is of the GPU
+        for split in (0, 2, 16):
+            with constrained_plan("tiles", split=split):
+                try:
+                    plan = torch_reduce.explain(x, dim, device="cuda")
+                except RuntimeError as refused:
+                    assert split and "not legal" in str(refused)
+                    continue
+            assert plan.family == "tiles" and plan.shared_bytes <= 46 << 10 and plan.block <= 256
+            assert split == 0 or split / 2 < plan.split <= split
+        return
+    for split in (0, 2, 16):
+        with constrained_plan("tiles", split=split):
+            try:
+                torch_reduce.explain(x, dim)
+            except RuntimeError:
+                continue
+            assert_same_bits(torch_reduce.sum(x, dim), expected, f"split {split}")
+    assert_same_bits(torch_reduce.sum(x, dim), expected, "free")
+
+
+@pytest.mark.parametrize("op", ["mean", "prod"])
+def test_other_operators(op, device):
+    x = fill((300, 1100), torch.float32, op=op).to(device).t()
+    assert_same_bits(getattr(torch_reduce, op)(x), model(x, op=op), op)
+
+
+def test_where_tiles_are_taken():
+    """Where memory's neighbours are far apart in the order, and the order matters."""
+    x = torch.empty(4096, 4096, device="meta", dtype=torch.bfloat16)
+    images = torch.empty(64, 256, 56, 56, device="meta").to(memory_format=torch.channels_last)
+    for tensor, dim, keywords in (
+        (x.t(), None, {}),
+        (x[:4000, 3:].t(), None, {}),
+        (images, None, {}),
+        (x.view(16, 256, 4096).transpose(1, 2), (1, 2), {}),
+        (x.t(), None, {"op": "prod"}),
+    ):
+        assert torch_reduce.explain(tensor, dim, device="cuda", **keywords).family == "tiles"
+    for tensor, dim, keywords in (
+        (x, None, {}),
+        (x.t(), 0, {}),
+        (x.t(), 1, {}),
+        (x.t(), None, {"mode": "atomic"}),
+        (x.t(), None, {"mode": "exact"}),
+        (x.t(), None, {"op": "amax"}),
+        (x.t().to(torch.int32), None, {}),
+        (images, (0, 2, 3), {}),
+    ):
+        assert torch_reduce.explain(tensor, dim, device="cuda", **keywords).family != "tiles"
+
+
+def test_tiles_are_refused_where_no_order_is_kept():
+    x = torch.empty(4096, 4096, device="meta").t()
+    for keywords in ({"mode": "exact"}, {"mode": "atomic"}, {"op": "amax"}, {"dtype": torch.int64}):
+        with constrained_plan("tiles"), pytest.raises(RuntimeError, match="not legal"):
+            torch_reduce.explain(x, device="cuda", **keywords)
+    with constrained_plan("tiles"), pytest.raises(RuntimeError, match="not legal"):
+        torch_reduce.sum(torch.ones(64, 64))
