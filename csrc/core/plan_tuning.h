@@ -50,8 +50,10 @@ Tuning tuning_of(int major, int minor);
 
 // A value by its name.
 struct Tunable {
+  using Value = int64_t Tuning::*;
+
   const char* name;
-  int64_t Tuning::* value;
+  Value value;
   int64_t least, most;
   bool power_of_two;
 
