@@ -95,6 +95,28 @@ def expected(x, dim, op, mode, dtype=None):
 # ---- results -----------------------------------------------------------------------------------------------------
 
 
+@needs_cuda
+def test_strides_that_no_tensor_of_torch_has(core):
+    """None, of no element; and negative ones, whose first element is not the first in memory."""
+    size = ctypes.c_size_t()
+    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    kinds = [OPS.index("sum"), MODES.index("deterministic"), TYPES.index(torch.float32), TYPES.index(torch.float32)]
+    empty = [*kinds, 2, longs((4, 0)), None, 1, (ctypes.c_int * 1)(1), None]
+    assert name(core, core.on_cuda(*empty, None, None, None, ctypes.byref(size), stream)) == "success"
+
+    values = (fill((16384, 8, 64), torch.int8) % 16).float()
+    reversed_ = values.flip(1).cuda()  # in memory: [c][b from the last to the first][a]
+    shape, strides = (64, 8, 16384), (1, -64, 512)
+    out = torch.empty((), device="cuda")
+    what = [*kinds, 3, longs(shape), longs(strides), 3, (ctypes.c_int * 3)(0, 1, 2), None]
+    assert name(core, core.on_cuda(*what, None, None, None, ctypes.byref(size), stream)) == "success"
+    workspace = torch.empty(size.value, dtype=torch.uint8, device="cuda")
+    first = ctypes.c_void_p(reversed_.data_ptr() + 7 * 64 * 4)
+    status = core.on_cuda(*what, first, pointer(out), pointer(workspace), ctypes.byref(size), stream)
+    assert name(core, status) == "success"
+    assert_same_bits(out, torch_reduce.sum(values.permute(2, 1, 0)))
+
+
 @pytest.mark.parametrize("op", OPS)
 @given(data=st.data())
 def test_any_layout(core, device, op, data):

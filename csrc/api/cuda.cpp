@@ -52,6 +52,7 @@ struct Device {
     attribute(&minor, cudaDevAttrComputeCapabilityMinor);
     attribute(&reads_pageable, cudaDevAttrPageableMemoryAccess);
     gpu = make_gpu(sms, major, minor);
+    if (!cuda::has_dependent_launch(number)) gpu.cluster_ctas = 1;  // nor has earlier code clusters
     return error;
   }
 

@@ -38,7 +38,7 @@ Shape inspect(const Problem& p) {
   const bool small_numbers = l.n < kSegmentedMost && l.outputs < kSegmentedMost;
   s.row_vector = rows_aligned && l.reduced_dims <= 1 && l.kept_dims <= 1;
   s.row_segmented =
-      rows_aligned && small_numbers &&
+      rows_aligned && small_numbers && l.n > 0 &&
       (l.reduced_dims <= 1 ? l.n % s.v == 0
                            : l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 && l.reduced[0].stride % s.v == 0);
   // Loads of 16 bytes that begin at any element. A row of wider elements is read as fast by elements, if it is one
@@ -50,7 +50,7 @@ Shape inspect(const Problem& p) {
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp * kShortRowsElements;
-  s.short_staged = has_vector_loads(p) && s.short_scalar && inner_reduced == 1 && l.reduced_dims == 1 &&
+  s.short_staged = has_vector_loads(p) && s.short_scalar && l.n > 0 && inner_reduced == 1 && l.reduced_dims == 1 &&
                    l.kept_dims == 1 && l.kept[0].in_stride >= l.n && 2 * l.kept[0].in_stride <= 3 * l.n;
 
   s.columns = l.kept_dims > 0 && l.n < kColumnsMost;

@@ -73,8 +73,9 @@ void plan_staged_rows(Plan& plan, const Problem& p, const Gpu& gpu) {
   plan.log_lanes = l.n <= 8 * kShortRowsElements ? log2_above(ceil_div(l.n, kShortRowsElements)) : log2_above(kWarp);
   const int64_t group = kWarp >> plan.log_lanes;
   const int64_t room = std::max<int64_t>(t.staged_warp_bytes / (group * row_bytes), 1);
-  const int64_t share = ceil_div(l.outputs, group * kShortRowsWarps * t.staged_ctas_per_sm * gpu.sms);
-  const int64_t rows = group * std::min(room, share);
+  const int64_t share =
+      ceil_div(l.outputs, group * kShortRowsWarps * std::max<int64_t>(t.staged_ctas_per_sm * gpu.sms, 1));
+  const int64_t rows = group * std::max<int64_t>(std::min(room, share), 1);
   plan.rows_per_cta = static_cast<int>(kShortRowsWarps * rows);
   plan.shared_bytes = kShortRowsWarps * (ceil_div(rows * row_bytes, 16) * 16 + 2 * 16);
 }

@@ -83,8 +83,10 @@ int64_t span(const Layout& l, int cut) {
 }
 
 // Chunks of a unit. Units end where chunks of the output do, not where rows do, so rows must be longer than those.
-int64_t most_slots(const Plan& plan, const Layout& l) {
+int64_t most_slots(const Plan& plan, const Layout& l, int64_t acc) {
+  constexpr int64_t kBytes = 4 << 10;  // of shared memory, beside a tile
   int64_t slots = plan.strips ? int64_t{1} << kStripsMostLogSlots : kTilesMostSlots;
+  while (!plan.strips && slots * plan.rows_per_cta * acc > kBytes) slots /= 2;
   while (plan.outer && slots * kChunk > size_behind(l, plan.outer)) slots /= 2;
   return slots;
 }
@@ -100,7 +102,7 @@ Plan best_cut(const Problem& p, int64_t* best_run) {
   *best_run = 0;
   auto consider = [&](const Plan& plan) {
     const int64_t run = run_of(plan, l, element);
-    if (run > *best_run && most_slots(plan, l) >= least && span(l, plan.cut) < (int64_t{1} << 32))
+    if (run > *best_run && most_slots(plan, l, acc) >= least && span(l, plan.cut) < (int64_t{1} << 32))
       best = plan, *best_run = run;
   };
   Plan plan;
@@ -149,6 +151,9 @@ bool tiles_are_legal(const Problem& p) {
   const bool has_kernels = p.compute == DType::Float32 || (p.compute == DType::Float64 && p.in >= DType::Float32);
   if (!has_kernels || !is_floating(p.in) || is_order_free(p.op, p.compute) || p.mode != Mode::Deterministic)
     return false;
+  for (int d = 0; d < l.reduced_dims; ++d) {
+    if (l.reduced[d].stride < 0) return false;  // places in a line are numbers without a sign
+  }
   if (l.n == 0 || l.reduced_dims < 2 || l.kept_dims + l.reduced_dims > kTileDims) return false;
   int64_t run;
   best_cut(p, &run);
@@ -179,7 +184,7 @@ void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& 
   int64_t run;
   plan = best_cut(p, &run);
   plan.family = Family::Tiles;
-  const int64_t chunks = chunk_count(l.n), row = size_behind(l, plan.outer), most = most_slots(plan, l);
+  const int64_t chunks = chunk_count(l.n), row = size_behind(l, plan.outer), most = most_slots(plan, l, acc);
   const int64_t rows = rows_of(l, plan.outer);
   // Small tensors: narrow strips, so that more SMs get one.
   while (plan.strips && plan.rows_per_cta > kStripsLeastRows && rows / plan.rows_per_cta * chunk_count(row) < gpu.sms) {

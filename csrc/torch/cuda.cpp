@@ -24,6 +24,8 @@ Gpu describe_gpu(int device) {
     C10_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
     C10_CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
     known[device] = make_gpu(sms, major, minor);
+    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+    if (!cuda::has_dependent_launch(device)) known[device].cluster_ctas = 1;  // nor has earlier code clusters
   });
   return known[device];
 }
