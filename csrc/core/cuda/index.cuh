@@ -151,7 +151,8 @@ struct ReducedIndex<Access::Strided> {
     if (dims == 0) dim[0] = {1, 0};
   }
   // For exactly Dims dims that have divisors: straight code, of which a thread has many in flight at once. A loop reads
-  // the dims from memory one after the other: a chunk of two dims took 5 us by it.
+  // the dims from memory one after the other: (70, 25) of fp32, transposed,
+  // took 5.9 us by it and 2.2 without.
   template <int Dims>
   __device__ __forceinline__ int64_t at_few(int64_t index) const {
     int64_t place = 0;

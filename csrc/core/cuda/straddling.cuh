@@ -2,8 +2,8 @@
 // last.
 //
 // Both hold an element that is asked for, and so they are memory of the tensor's, but for those at its very end; of
-// what the second one asks for, the L1 cache has most already, as the next lane's first one is the same. Rejected: to
-// get it from the next lane by shuffles, as four of them cost more than a load, and the last lane has no next one.
+// what the second one asks for, the L1 cache has most already, as the next lane's first one is the same. Not tried: to
+// get it from the next lane by shuffles, which takes four of them, and a load in the last lane.
 #pragma once
 
 #include "row_chunk.cuh"
