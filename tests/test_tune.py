@@ -88,7 +88,7 @@ def test_all_of_a_gpu(monkeypatch, capsys):
     """From a GPU that is there to the row to commit, of which one value was found to be better."""
 
     def timer(problem, name, values):
-        return {v: rounds(0.9 if (name, v) == ("columns_tile", 512) else 1.0) for v in values}
+        return {v: rounds(0.9 if (name, v) == ("columns_tile", 256) else 1.0) for v in values}
 
     info = {"gpu": "NVIDIA L40S", "driver": "1", "cuda": "13.0", "torch": "2.11", "sms": 142}
     monkeypatch.setattr(tune, "why_not", lambda: None)
@@ -98,7 +98,7 @@ def test_all_of_a_gpu(monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 9))
     assert tune.main([]) == 0
     with typical_gpu((8, 9), 142):
-        row = tune.source((8, 9), tuning() | {"columns_tile": 512}, "NVIDIA L40S")
+        row = tune.source((8, 9), tuning() | {"columns_tile": 256}, "NVIDIA L40S")
     out = capsys.readouterr().out
     assert row in out and row.splitlines()[1].startswith("    {89, {/*rows*/ 32, ")
     assert all(name in out for name in NAMES) and out.count("chosen") == 1

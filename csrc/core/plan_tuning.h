@@ -20,8 +20,8 @@ struct Tuning {
   // Rows come several to a CTA, where that keeps its warps busier, as long as there are so many CTAs.
   int64_t rows_shared_ctas_per_sm;
 
-  // Short rows that begin anywhere: a warp has as many as this much shared memory holds, in bytes, for five CTAs an SM;
-  // ...
+  // Short rows that begin anywhere: a warp has as many as this much shared memory holds, in bytes, so that as many CTAs
+  // fit an SM as have threads there; ...
   int64_t staged_warp_bytes;
   // ... and fewer where there are not so many CTAs.
   int64_t staged_ctas_per_sm;
