@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, fill, model
+from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, constrained_plan, fill, model
 
 LOW = (torch.float16, torch.bfloat16)
 ids = {"ids": lambda t: str(t).removeprefix("torch.")}
@@ -194,3 +194,34 @@ def test_product_of_integers_to_floating_does_not_wrap(device):
     x = torch.full((30,), 10, dtype=torch.int64, device=device)
     assert torch_reduce.prod(x, dtype=torch.float64).item() == pytest.approx(1e30, rel=30 * 2.0**-53)
     assert_same_bits(torch_reduce.prod(x, dtype=torch.float32), model(x, op="prod", dtype=torch.float32))
+
+
+@pytest.mark.parametrize("shape, dim", [((65, 300), 1), ((300, 48), 0), ((1029, 50), 0), ((70, 3, 9), (0, 2))], ids=str)
+def test_bools_of_any_byte(shape, dim, device):
+    """A bool that is not 0 is True, whatever its byte, and results are bytes of 0 and 1."""
+    byte = torch.arange(math.prod(shape), dtype=torch.int64).mul(7).remainder(256).to(torch.uint8).view(shape)
+    byte[..., ::3] *= (torch.arange(shape[0]) % 5 > 0).to(torch.uint8).view(-1, *[1] * (len(shape) - 1))
+    byte[-1], byte[0] = 6, byte[0].clamp(min=2)
+    x, truth = byte.view(torch.bool).to(device), byte != 0
+    for order in (lambda t: t, lambda t: t[..., 1:]):
+        for op in ("amax", "amin"):
+            result = getattr(torch_reduce, op)(order(x), dim)
+            expected = getattr(torch, op)(order(truth).to(torch.uint8), dim)
+            assert torch.equal(result.view(torch.uint8).cpu(), expected), op
+        assert torch.equal(torch_reduce.sum(order(x), dim).cpu(), order(truth).sum(dim))
+        assert torch.equal(torch_reduce.prod(order(x), dim).cpu(), order(truth).all(dim=dim).long())
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int16], **ids)
+def test_long_columns_of_small_integers(dtype, device):
+    """Sums beyond 32 bits: kernels add up columns of small integers in as many, for a while."""
+    low, high = (0, 1) if dtype == torch.bool else (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+    rows = 2**17 + 5
+    for value in (low, high):
+        x = torch.full((1, 32), value, dtype=dtype, device=device).expand(rows, 32)
+        for y in (x, x.contiguous(), x.contiguous()[:, 1:31]):
+            for split in (0, 1):
+                with constrained_plan("columns", split=split):
+                    assert torch_reduce.sum(y, 0).unique().tolist() == [rows * value]
+                    assert torch_reduce.amax(y, 0).unique().tolist() == [value]
+                    assert torch_reduce.amin(y, 0).unique().tolist() == [value]

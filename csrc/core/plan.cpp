@@ -21,7 +21,7 @@ bool has_vector_loads(const Problem& p) {
     case DType::Float64:
       return p.in == DType::Float32 || p.in == DType::Float64;
     default:
-      return p.in <= DType::Int64;
+      return p.op == Op::Prod ? p.in == DType::Int32 || p.in == DType::Int64 : p.in <= DType::Int64;
   }
 }
 
@@ -140,6 +140,7 @@ bool dense(const Layout& l) {
 bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
   if (plan.family == Family::Tiles || plan.units > gpu.cluster_ctas || plan.grid > gpu.sms) return false;
   if (plan.family == Family::Columns) {
+    if (plan.vector && !plan.segmented && !plan.anywhere) return false;  // their kernels have no code for it
     const int64_t acc = static_cast<int64_t>(size_of(p.compute));
     const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
     const int64_t width = (v << plan.log_across) << plan.log_warps_across;

@@ -7,8 +7,10 @@ using namespace tuning;
 
 namespace {
 
-// Columns with 2^log_across lanes side by side, cut until there are `wanted` CTAs; with 0 not cut at all.
-Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan plan, int64_t across, int64_t wanted) {
+// Columns with 2^log_across lanes side by side, cut until there are `wanted` CTAs; with 0 not cut at all. From
+// `wide_enough` CTAs on, the GPU has them to spare.
+Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan plan, int64_t across, int64_t wanted,
+                    int64_t wide_enough) {
   const Layout& l = p.layout;
   const int64_t v = plan.vector ? s.v : 1;
   const int64_t columns = l.kept[l.kept_dims - 1].size, outer = l.outputs / columns;
@@ -18,10 +20,14 @@ Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan 
   // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
   const bool one_step = !plan.segmented && l.n <= kLeaves;
   const bool few = plan.vector && !plan.anywhere && l.n <= kLoadsInFlight / 2;
-  plan.batch_leaves = one_step ? kLoadsInFlight / (few ? 2 : 1) : kLoadsInFlight / kSteps;
+  const int loads = plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads;
+  plan.batch_leaves = one_step ? kLoadsInFlight / (few ? 2 : 1) : loads / kSteps;
   const int64_t warp_leaves = kWarp / across * plan.batch_leaves;
   const int64_t warps = ceil_div(std::max<int64_t>(leaf_count(l.n), 1), warp_leaves);  // if each took one batch
-  const int64_t warps_along = std::min<int64_t>(kColumnsWarps, power_of_two_above(warps));
+  int64_t warps_along = std::min<int64_t>(kColumnsWarps, power_of_two_above(warps));
+  // Few CTAs of loads that begin anywhere fit an SM, so they should not be short: a warp takes its columns' every
+  // batch.
+  if (plan.anywhere && one_step && ceil_div(vectors, across * kColumnsWarps) * outer >= wide_enough) warps_along = 1;
   const int64_t warps_across =
       std::min<int64_t>(kColumnsWarps / warps_along, power_of_two_above(ceil_div(vectors, across)));
   plan.log_warps_along = log2_above(warps_along);
@@ -57,13 +63,15 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
   const bool small = l.outputs * l.n * element <= on_all_sms(gpu, t.columns_small_per_sm);
-  const int64_t wanted = t.columns_ctas_per_sm * gpu.sms;
+  const int64_t at_once = plan.anywhere ? kColumnsAnywhereCtasAtOnce : t.columns_ctas_per_sm;
+  const int64_t wanted = std::min(at_once, t.columns_ctas_per_sm) * gpu.sms;
+  const int64_t wide_enough = t.columns_uncut_ctas_per_sm * gpu.sms;
 
   if (!c.split && !small) {
     const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
-    for (const int64_t enough : {t.columns_uncut_ctas_per_sm * gpu.sms, least}) {
+    for (const int64_t enough : {wide_enough, least}) {
       for (int64_t across = widest; across >= lanes(lines ? kLine : kWarp * 16); across /= 2) {
-        const Plan uncut = columns_across(p, s, c, plan, across, 0);
+        const Plan uncut = columns_across(p, s, c, plan, across, 0, wide_enough);
         if (uncut.units == 1 && uncut.tiles >= enough && uncut.shared_bytes <= t.columns_shared) {
           plan = uncut;
           return;
@@ -72,11 +80,11 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
     }
   }
   int64_t across = small ? widest : lanes(lines ? t.columns_tile : kWarp * 16);
-  Plan cut = columns_across(p, s, c, plan, across, wanted);
+  Plan cut = columns_across(p, s, c, plan, across, wanted, wide_enough);
   while (across > 1 &&
          (cut.shared_bytes > t.columns_shared || (small && !c.split && cut.units > 1 && across > lanes(kSector)))) {
     across /= 2;
-    cut = columns_across(p, s, c, plan, across, wanted);
+    cut = columns_across(p, s, c, plan, across, wanted, wide_enough);
   }
   plan = cut;
 }

@@ -83,7 +83,7 @@ void plan_staged_rows(Plan& plan, const Problem& p, const Gpu& gpu) {
 }  // namespace
 
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu) {
-  plan.lane_elements = plan.vector ? static_cast<int>(s.v) : p.layout.n > kWarp ? kShortRowsElements : 1;
+  plan.lane_elements = plan.vector ? static_cast<int>(s.v) : kShortRowsElements;
   plan.log_lanes = log2_above(ceil_div(p.layout.n, plan.lane_elements));
   plan.block = kShortRowsWarps * kWarp;
   plan.anywhere = plan.vector && !s.short_vector;

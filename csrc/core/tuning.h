@@ -19,7 +19,9 @@ constexpr int64_t kRowsMostSlots = 4096;
 
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
-constexpr int kShortRowsElements = 8;  // of a lane, where one would not do and they are read one at a time
+// Of a lane that reads them one at a time: all of a very short row, so that the lanes of a warp read 32 of those. One
+// element a lane left (3263801, 3, 2) over the last two, of fp32, transposed, with eight lanes for a row of six.
+constexpr int kShortRowsElements = 8;
 
 // Fewer outputs than this side by side, read an element at a time, are not columns.
 constexpr int64_t kScattered = 128;
@@ -29,6 +31,8 @@ constexpr int kColumnsWarps = 8;
 // (3, 2^24) of bf16 took 43 us with four CTAs and 37 us with six.
 constexpr int kColumnsCtasAtOnce = 4;
 constexpr int kColumnsFewLoadsCtasAtOnce = 6;
+constexpr int kColumnsElementwiseLoads = 16;   // of single elements, which are few bytes
+constexpr int kColumnsAnywhereCtasAtOnce = 2;  // which have twice as many loads
 constexpr int64_t kLine = 128;
 constexpr int64_t kSector = 32;
 

@@ -58,19 +58,6 @@ constexpr TR_HD int column_width() {
   }
 }
 
-template <class O, class In, class Acc, Access A>
-__device__ __forceinline__ auto load_columns(const Source& s, int64_t place, bool keep) {
-  if constexpr (A == Access::Strided) {
-    return Columns<Acc, 1>{{load<O, In, Acc>(s, place)}};
-  } else {
-    const In* p = static_cast<const In*>(s.data) + place;
-    return keep ? load16_kept(p) : load16(p);
-  }
-}
-template <class In, class Acc>
-__device__ __forceinline__ Columns<Acc, 1> widen_columns(const Columns<Acc, 1>& c) {
-  return c;
-}
 template <class In, class Acc>
 __device__ __forceinline__ auto widen_columns(const uint4& raw) {
   const auto v = bit_cast<Vector<In>>(raw);
@@ -80,14 +67,15 @@ __device__ __forceinline__ auto widen_columns(const uint4& raw) {
   return c;
 }
 
-template <class O, class In, class Acc, Access A>
-__device__ __forceinline__ auto no_columns() {
-  if constexpr (A == Access::Strided) {
-    return Columns<Acc, 1>{{O::template identity<Acc>()}};
-  } else {
-    return identity_vector<In, O>();
-  }
-}
+// Batches that a thread combines in registers, where the order is free.
+constexpr int kLogBatchesTogether = 6;
+// ... in which type: integers of one or two bytes in 32 bits, which these batches of up to 16 elements in each of 32
+// lanes do not fill. Their sixteen or eight columns would else take half of a thread's registers, and so half of an
+// SM's threads.
+template <class O, class In, class Acc>
+using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <= 2 && !std::is_same<In, Any>::value &&
+                                        !std::is_same<O, Prod>::value,
+                                    int32_t, Acc>;
 
 // Where leaf `leaf`, numbered through all chunks, begins.
 __device__ __forceinline__ int64_t first_row(uint32_t leaf) {
@@ -97,22 +85,22 @@ __device__ __forceinline__ int64_t first_row(uint32_t leaf) {
 // A lane's loads of `Leaves` neighbouring leaves.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 struct Loads {
-  decltype(no_columns<O, In, Acc, A>()) raw[Leaves][Steps];
+  uint4 raw[Leaves][Steps];
 
   // From row `row` on, at `start`. `all` says that every row exists.
   __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int, int64_t row, bool all) {
+    const In* source = static_cast<const In*>(a.source.data) + start;
     if constexpr (A == Access::Contiguous) {
-      load_from(a, row, all, [&](int k, int s) { return start + (row + k) * a.next_row + s * a.next_step; });
-    } else if constexpr (A == Access::Segmented) {
-      load_from(a, row, all,
-                [&](int k, int s) { return start + a.segments.at(static_cast<uint32_t>(row) + k + s * kLeaves); });
+      load_from(a, row, all, [&](int k, int s) { return source + (row + k) * a.next_row + s * a.next_step; });
     } else {
-      a.reduced.with_place(
-          [&](auto at) { load_from(a, row, all, [&](int k, int s) { return start + at(row + k + s * kLeaves); }); });
+      load_from(a, row, all,
+                [&](int k, int s) { return source + a.segments.at(static_cast<uint32_t>(row) + k + s * kLeaves); });
     }
   }
 
-  __device__ __forceinline__ auto columns_of(int k, int s) const { return widen_columns<In, Acc>(raw[k][s]); }
+  __device__ __forceinline__ auto columns_of(int k, int s) const {
+    return widen_columns<In, BatchAcc<O, In, Acc>>(raw[k][s]);
+  }
 
  private:
   template <class Place>
@@ -120,11 +108,12 @@ struct Loads {
     // Lines stay in L1 where other loads of the CTA read the rest of the sector, and where CTAs are short: (8, 2^23)/0
     // fp32 took 73 us without and 70 with; long columns lose 1 %.
     const bool keep = Steps == 1 || a.log_across == 0;
+    const auto read = [&](const In* p) { return keep ? load16_kept(p) : load16(p); };
     if (all) {
 #pragma unroll
       for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
-        for (int s = 0; s < Steps; ++s) raw[k][s] = load_columns<O, In, Acc, A>(a.source, place(k, s), keep);
+        for (int s = 0; s < Steps; ++s) raw[k][s] = read(place(k, s));
       }
       return;
     }
@@ -132,10 +121,35 @@ struct Loads {
     for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
-        raw[k][s] = row + k + s * kLeaves < a.n ? load_columns<O, In, Acc, A>(a.source, place(k, s), keep)
-                                                : no_columns<O, In, Acc, A>();
+        raw[k][s] = row + k + s * kLeaves < a.n ? read(place(k, s)) : identity_vector<In, O>();
       }
     }
+  }
+};
+
+// The same of single columns, an element at a time.
+template <class O, class In, class Acc, int Leaves, int Steps>
+struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> {
+  Element<O, In, Acc> raw[Leaves][Steps];
+
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Strided>& a, int64_t start, int, int64_t row,
+                                       bool) {
+    const int count = static_cast<int>(min(a.n - row, static_cast<int64_t>(kChunk)));
+    a.reduced.with_place([&](auto at) {
+#pragma unroll
+      for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) {
+          const int of_row = k + s * kLeaves;
+          raw[k][s].load_if(of_row < count, a.source, start + at(row + of_row));
+        }
+      }
+    });
+  }
+
+  __device__ __forceinline__ auto columns_of(int k, int s) const {
+    using Value = BatchAcc<O, In, Acc>;
+    return Columns<Value, 1>{{raw[k][s].template value<Value>()}};
   }
 };
 
@@ -178,14 +192,14 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
   }
 
   __device__ __forceinline__ auto columns_of(int k, int s) const {
-    return widen_columns<In, Acc>(Straddle(shift[k]).template join<In>(raw[k][s]));
+    return widen_columns<In, BatchAcc<O, In, Acc>>(Straddle(shift[k]).template join<In>(raw[k][s]));
   }
 };
 
 // The tree over the loads' leaves.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 __device__ __forceinline__ auto reduce(const Loads<O, In, Acc, A, Leaves, Steps>& loads) {
-  using C = Columns<Acc, column_width<In, A>()>;
+  using C = Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>;
   Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
   C c;
 #pragma unroll

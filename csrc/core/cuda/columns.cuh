@@ -3,7 +3,8 @@
 // 2^log_across lanes of a warp stand side by side, each on V columns (16 bytes, or one element at any stride); the
 // other lanes of the warp stand on the next leaves. A lane takes a batch of neighbouring leaves at a time, as many as
 // it has loads in flight for. A warp's batches meet in shared memory, because registers for the partial trees of eight
-// columns would halve the number of warps; its results meet those of the CTA's other warps at the end.
+// columns would halve the number of warps; its results meet those of the CTA's other warps at the end. Where the order
+// is free, batches meet in registers.
 #pragma once
 
 #include "cluster.cuh"
@@ -48,16 +49,20 @@ __device__ __forceinline__ Columns<Acc, V> push_batch(Acc* level, int width, uin
   return c;
 }
 
-// Registers for as many CTAs per SM, by the bytes of a thread's columns and its loads. Anywhere has twice as many
-// loads.
+// Registers for as many CTAs per SM, by the bytes of a thread's columns and its loads.
 template <Access A, size_t ColumnBytes, int Loads>
-constexpr int columns_ctas_at_once = A == Access::Anywhere || ColumnBytes > 64 ? 2
-                                     : ColumnBytes > 32                        ? 3
-                                     : Loads < tuning::kLoadsInFlight          ? tuning::kColumnsFewLoadsCtasAtOnce
-                                                                               : tuning::kColumnsCtasAtOnce;
+constexpr int columns_ctas_at_once = A == Access::Anywhere            ? tuning::kColumnsAnywhereCtasAtOnce
+                                     : ColumnBytes > 64               ? 2
+                                     : ColumnBytes > 32               ? 3
+                                     : Loads < tuning::kLoadsInFlight ? tuning::kColumnsFewLoadsCtasAtOnce
+                                                                      : tuning::kColumnsCtasAtOnce;
 
-// A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 8 x 1 and 4 x 1 where no leaf has more elements.
-// Half of a batch is being loaded while the other half is combined.
+// Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %.
+template <Access A>
+constexpr bool columns_in_clusters = A != Access::Contiguous;
+
+// A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 and 4 x 1 where
+// no leaf has more elements. Half of a batch is being loaded while the other half is combined.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
                                   columns_ctas_at_once<A, column_width<In, A>() * sizeof(Acc), Leaves * Steps>)
@@ -66,6 +71,8 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   constexpr int kHalf = Leaves / 2;
   using Likely = LikelyOut<In, Acc>;
   using C = Columns<Acc, V>;
+  using BatchColumns = Columns<BatchAcc<O, In, Acc>, V>;
+  constexpr int kLogTogether = order_free<O, Acc> ? kLogBatchesTogether : 0;
   extern __shared__ __align__(16) unsigned char shared[];
   Acc* slots = reinterpret_cast<Acc*>(shared);
 
@@ -75,8 +82,11 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   const int width = (V << a.log_across) << a.log_warps_across;  // columns of the tile
 
   // Neighbours in memory run together: all tiles of a unit, then the next unit.
-  const uint32_t unit = a.sink.cluster ? rank_in_cluster() : a.tiles.quotient(blockIdx.x);
-  const uint32_t tile = a.sink.cluster ? cluster_of_grid() : blockIdx.x - unit * a.tiles.divisor;
+  uint32_t unit = a.tiles.quotient(blockIdx.x), tile = blockIdx.x - unit * a.tiles.divisor;
+  if (columns_in_clusters<A> && a.sink.cluster) {
+    unit = rank_in_cluster();
+    tile = cluster_of_grid();
+  }
   const uint32_t outer = a.tiles_across.quotient(tile);
   const int64_t column0 = static_cast<int64_t>(tile - outer * a.tiles_across.divisor) * width;
   const int mine = ((warp_x << a.log_across) + (lane & (across - 1))) * V;
@@ -101,27 +111,35 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   Loads<O, In, Acc, A, kHalf, Steps> left, right;
   int64_t row = first(0);
   bool all = full(row);
-  if (a.sink.cluster) arrive_in_cluster();
+  if (columns_in_clusters<A> && a.sink.cluster) arrive_in_cluster();
   if (!a.sink.atomic) wait_for_previous_kernel();
   left.load(a, start, own, row + leaf_of_lane, all);
   C c;
+  BatchColumns together;
 #pragma unroll 1
   for (int b = 0; b < batches; ++b) {
     right.load(a, start, own, row + leaf_of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
-    c = reduce(left);
+    BatchColumns batch = reduce(left);
     if (b + 1 < batches) {
       row = first(b + 1);
       all = full(row);
       left.load(a, start, own, row + leaf_of_lane, all);
     }
-    c = ByColumn<O>::combine(c, reduce(right));
+    batch = ByColumn<O>::combine(batch, reduce(right));
+    if constexpr (kLogTogether > 0) {
+      if (b & ((1 << kLogTogether) - 1)) batch = ByColumn<O>::combine(together, batch);
+      together = batch;
+      if (b + 1 < batches && (b + 1) & ((1 << kLogTogether) - 1)) continue;
+    }
 #pragma unroll 1
     for (int mask = across; mask < kWarp; mask *= 2) {
 #pragma unroll
-      for (auto& e : c.e) e = O::combine(e, exchange(e, mask));
+      for (auto& e : batch.e) e = O::combine(e, exchange(e, mask));
     }
-    if (lane < across && (batches > 1 || !alone)) c = push_batch<O>(levels, width, b, c);
+#pragma unroll
+    for (int e = 0; e < V; ++e) c.e[e] = batch.e[e];
+    if (lane < across && (batches > 1 || !alone)) c = push_batch<O>(levels, width, b >> kLogTogether, c);
   }
 
   if (a.sink.atomic) wait_for_previous_kernel();
@@ -133,9 +151,11 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     deliver<O, Likely>(a.sink, place, v);
   };
   Acc* of_unit = slots + a.cluster_slots;  // [unit][column of the tile]
-  if (a.sink.cluster) wait_for_cluster();
+  if (columns_in_clusters<A> && a.sink.cluster) wait_for_cluster();
   auto send = [&](int64_t column, Acc v) {
-    if (a.sink.cluster) return hand_to_first(of_unit + unit * width + static_cast<int>(column - column0), v);
+    if (columns_in_clusters<A> && a.sink.cluster) {
+      return hand_to_first(of_unit + unit * width + static_cast<int>(column - column0), v);
+    }
     result(column, v);
   };
   if (alone) {
@@ -157,7 +177,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     }
   } else {
     __syncthreads();
-    const Acc* top = slots + a.log_batches * width;
+    const Acc* top = slots + max(a.log_batches - kLogTogether, 0) * width;
     const int next_warp = (a.log_batches + 1) * width;
     for (int column = threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
       Acc v[tuning::kColumnsWarps];
@@ -169,7 +189,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     }
   }
 
-  if (a.sink.cluster) {
+  if (columns_in_clusters<A> && a.sink.cluster) {
     arrive_in_cluster();
     if (unit > 0) return;
     wait_for_cluster();

@@ -90,49 +90,64 @@ struct KeptIndex<Access::AnywhereSegmented> : KeptIndex<Access::Segmented> {
 
 // Divisors for the sizes of dims, where these number at least one and fewer than 2^30 places.
 struct Divisors {
-  bool exist;
+  bool exist = false;
   FastDivisor size[kMaxKernelDims];
 
+  Divisors() = default;
   template <class Dim>
   Divisors(const Dim* dim, int dims, int64_t count) : exist(count > 0 && count < int64_t{1} << 30) {
     for (int d = 0; exist && d < dims; ++d) size[d] = FastDivisor(dim[d].size);
   }
 };
 
+// Up to so many dims are walked by straight code, of which a thread has many places under way at once. A loop reads the
+// dims from memory one after the other: (70, 25) of fp32, transposed, took 5.9 us by it and 2.2 without.
+constexpr int kStraightDims = 4;
+
 template <>
 struct KeptIndex<Access::Strided> {
   int dims;
-  KeptDim dim[kMaxKernelDims];
+  KeptDim dim[kMaxKernelDims];  // innermost first; of size 1 up to kStraightDims
   Divisors divisors;
 
-  KeptIndex(const Layout& l, int skip) : dims(l.kept_dims - skip), divisors(l.kept, l.kept_dims - skip, l.outputs) {
-    for (int d = 0; d < dims; ++d) dim[d] = l.kept[d];
-    if (dims <= 0) dim[0] = {1, 0, 0};
+  KeptIndex(const Layout& l, int skip) : dims(l.kept_dims - skip) {
+    for (int d = 0; d < dims; ++d) dim[d] = l.kept[dims - 1 - d];
+    for (int d = std::max(dims, 0); d < kStraightDims; ++d) dim[d] = {1, 0, 0};
+    divisors = Divisors(dim, std::max(dims, kStraightDims), l.outputs);
+  }
+  __device__ __forceinline__ int64_t in(int64_t index) const { return at<false>(index); }
+  __device__ __forceinline__ int64_t out(int64_t index) const { return at<true>(index); }
+
+ private:
+  template <bool Out>
+  __device__ __forceinline__ int64_t stride(int d) const {
+    return Out ? dim[d].out_stride : dim[d].in_stride;
   }
   template <bool Out>
   __device__ __forceinline__ int64_t at(int64_t index) const {
-    if (dims <= 1) return index * (Out ? dim[0].out_stride : dim[0].in_stride);
+    if (dims <= 1) return index * stride<Out>(0);
+    if (dims > kStraightDims || !divisors.exist) return at_any<Out>(index);
     int64_t place = 0;
-    if (divisors.exist) {
-      uint32_t rest = static_cast<uint32_t>(index);
-#pragma unroll 1
-      for (int d = dims - 1; d > 0; --d) {
-        const uint32_t outer = divisors.size[d].quotient(rest), inner = rest - outer * divisors.size[d].divisor;
-        place += static_cast<int64_t>(inner) * (Out ? dim[d].out_stride : dim[d].in_stride);
-        rest = outer;
-      }
-      return place + static_cast<int64_t>(rest) * (Out ? dim[0].out_stride : dim[0].in_stride);
+    uint32_t rest = static_cast<uint32_t>(index);
+#pragma unroll
+    for (int d = 0; d + 1 < kStraightDims; ++d) {
+      const uint32_t outer = divisors.size[d].quotient(rest);
+      place += static_cast<int64_t>(rest - outer * divisors.size[d].divisor) * stride<Out>(d);
+      rest = outer;
     }
+    return place + static_cast<int64_t>(rest) * stride<Out>(kStraightDims - 1);
+  }
+  template <bool Out>
+  __device__ __noinline__ int64_t at_any(int64_t index) const {
+    int64_t place = 0;
 #pragma unroll 1
-    for (int d = dims - 1; d >= 0; --d) {
+    for (int d = 0; d < dims; ++d) {
       const int64_t outer = quotient(index, dim[d].size);
-      place += (index - outer * dim[d].size) * (Out ? dim[d].out_stride : dim[d].in_stride);
+      place += (index - outer * dim[d].size) * stride<Out>(d);
       index = outer;
     }
     return place;
   }
-  __device__ __forceinline__ int64_t in(int64_t index) const { return at<false>(index); }
-  __device__ __forceinline__ int64_t out(int64_t index) const { return at<true>(index); }
 };
 
 // The reduced dims, where a kernel walks any number of them.
@@ -143,27 +158,13 @@ struct ReducedIndex {
 template <>
 struct ReducedIndex<Access::Strided> {
   int dims;
-  ReducedDim dim[kMaxKernelDims];
+  ReducedDim dim[kMaxKernelDims];  // innermost first; of size 1 up to kStraightDims
   Divisors divisors;
 
-  explicit ReducedIndex(const Layout& l) : dims(l.reduced_dims), divisors(l.reduced, l.reduced_dims, l.n) {
-    for (int d = 0; d < dims; ++d) dim[d] = l.reduced[d];
-    if (dims == 0) dim[0] = {1, 0};
-  }
-  // For exactly Dims dims that have divisors: straight code, of which a thread has many in flight at once. A loop reads
-  // the dims from memory one after the other: (70, 25) of fp32, transposed,
-  // took 5.9 us by it and 2.2 without.
-  template <int Dims>
-  __device__ __forceinline__ int64_t at_few(int64_t index) const {
-    int64_t place = 0;
-    uint32_t rest = static_cast<uint32_t>(index);
-#pragma unroll
-    for (int d = Dims - 1; d > 0; --d) {
-      const uint32_t outer = divisors.size[d].quotient(rest);
-      place += static_cast<int64_t>(rest - outer * divisors.size[d].divisor) * dim[d].stride;
-      rest = outer;
-    }
-    return place + static_cast<int64_t>(rest) * dim[0].stride;
+  explicit ReducedIndex(const Layout& l) : dims(l.reduced_dims) {
+    for (int d = 0; d < dims; ++d) dim[d] = l.reduced[dims - 1 - d];
+    for (int d = dims; d < kStraightDims; ++d) dim[d] = {1, 0};
+    divisors = Divisors(dim, std::max(dims, kStraightDims), l.n);
   }
   // Calls f with the function from an element's number to its place.
   template <class F>
@@ -174,28 +175,37 @@ struct ReducedIndex<Access::Strided> {
       if (dims == 3) return f([this](int64_t index) { return at_few<3>(index); });
       if (dims == 4) return f([this](int64_t index) { return at_few<4>(index); });
     }
-    f([this](int64_t index) { return at(index); });
+    f([this](int64_t index) { return at_any(index); });
   }
+  // For single places.
   __device__ __forceinline__ int64_t at(int64_t index) const {
-    if (dims <= 1) return index * dim[0].stride;
+    return dims <= kStraightDims && divisors.exist ? at_few<kStraightDims>(index) : at_any(index);
+  }
+
+ private:
+  // Not inlined: a thread has tens of places to find, and loops with divisions for each of them would be most of what
+  // is compiled.
+  __device__ __noinline__ int64_t at_any(int64_t index) const {
     int64_t place = 0;
-    if (divisors.exist) {
-      uint32_t rest = static_cast<uint32_t>(index);
 #pragma unroll 1
-      for (int d = dims - 1; d > 0; --d) {
-        const uint32_t outer = divisors.size[d].quotient(rest);
-        place += static_cast<int64_t>(rest - outer * divisors.size[d].divisor) * dim[d].stride;
-        rest = outer;
-      }
-      return place + static_cast<int64_t>(rest) * dim[0].stride;
-    }
-#pragma unroll 1
-    for (int d = dims - 1; d >= 0; --d) {
+    for (int d = 0; d < dims; ++d) {
       const int64_t outer = quotient(index, dim[d].size);
       place += (index - outer * dim[d].size) * dim[d].stride;
       index = outer;
     }
     return place;
+  }
+  template <int Dims>
+  __device__ __forceinline__ int64_t at_few(int64_t index) const {
+    int64_t place = 0;
+    uint32_t rest = static_cast<uint32_t>(index);
+#pragma unroll
+    for (int d = 0; d + 1 < Dims; ++d) {
+      const uint32_t outer = divisors.size[d].quotient(rest);
+      place += static_cast<int64_t>(rest - outer * divisors.size[d].divisor) * dim[d].stride;
+      rest = outer;
+    }
+    return place + static_cast<int64_t>(rest) * dim[Dims - 1].stride;
   }
 };
 

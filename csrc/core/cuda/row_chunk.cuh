@@ -26,17 +26,6 @@ struct RowsArgs {
 };
 
 template <class In, class O>
-__device__ __forceinline__ In identity_element() {
-  if constexpr (std::is_same<In, Half>::value || std::is_same<In, BFloat16>::value) {
-    return Narrow<In, float>::from(O::template identity<float>());
-  } else if constexpr (std::is_same<In, Bool>::value) {
-    return {static_cast<uint8_t>(std::is_same<O, Prod>::value || std::is_same<O, Min>::value)};
-  } else {
-    return O::template identity<In>();
-  }
-}
-
-template <class In, class O>
 __device__ __forceinline__ uint4 identity_vector() {
   Vector<In> v;
 #pragma unroll
@@ -161,32 +150,23 @@ template <class O, class In, class Acc>
 struct Chunk<O, In, Acc, Access::Strided> {
   static constexpr int kLoads = kChunk / kWarp;
   static constexpr int kSets = kLeaves / kWarp;
-  Acc part[kLoads];
+  Element<O, In, Acc> part[kLoads];
 
   __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Strided>& a, int64_t place, int64_t first,
                                        int64_t left) {
     const int lane = threadIdx.x % kWarp;
-    const auto read = [&](int64_t at) { return torch_reduce::cuda::load<O, In, Acc>(a.source, at); };
-    if (a.reduced.dims <= 1) {  // one address, and steps from it
+    if (a.reduced.dims <= 1 && left >= kChunk) {  // one address, and steps from it
       const int64_t stride = a.reduced.dim[0].stride, from = place + (first + lane) * stride;
-      if (left >= kChunk) {
 #pragma unroll
-        for (int i = 0; i < kLoads; ++i) part[i] = read(from + i * kWarp * stride);
-        return;
-      }
-      const int count = left < 0 ? 0 : static_cast<int>(left);
-#pragma unroll
-      for (int i = 0; i < kLoads; ++i) {
-        part[i] = O::template identity<Acc>();
-        if (i * kWarp + lane < count) part[i] = read(from + i * kWarp * stride);
-      }
+      for (int i = 0; i < kLoads; ++i) part[i].load(a.source, from + i * kWarp * stride);
       return;
     }
+    const int count = static_cast<int>(min(left, static_cast<int64_t>(kChunk)));
     a.reduced.with_place([&](auto at) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         const int element = i * kWarp + lane;
-        part[i] = element < left ? read(place + at(first + element)) : O::template identity<Acc>();
+        part[i].load_if(element < count, a.source, place + at(first + element));
       }
     });
   }
@@ -194,9 +174,10 @@ struct Chunk<O, In, Acc, Access::Strided> {
   __device__ __forceinline__ void reduce_leaves(Acc* set) const {
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
-      set[s] = part[s];
+      set[s] = part[s].template value<Acc>();
 #pragma unroll
-      for (int step = 1; step < kSteps; ++step) set[s] = O::combine(set[s], part[s + step * kSets]);
+      for (int step = 1; step < kSteps; ++step)
+        set[s] = O::combine(set[s], part[s + step * kSets].template value<Acc>());
     }
   }
 };

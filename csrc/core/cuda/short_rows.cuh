@@ -16,46 +16,51 @@ struct ShortRowsArgs {
   ReducedIndex<A> reduced;
 };
 
+// A lane's part of row `row`, which may not exist, nor may the lane's elements.
 template <class O, class In, class Acc, Access A, int Elements>
-struct RowPart {  // a lane's vector
+struct RowPart {  // a vector
   uint4 v;
-  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, A>& a, int64_t place, int in_group) {
-    v = load16(static_cast<const In*>(a.source.data) + place + in_group * vector_width<In>);
+  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, A>& a, int64_t row, int in_group) {
+    v = identity_vector<In, O>();
+    if (in_group * Elements >= a.n || row >= a.outputs) return;
+    v = load16(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * Elements);
   }
-  __device__ __forceinline__ void none() { v = identity_vector<In, O>(); }
   __device__ __forceinline__ Acc reduce() const {
     const auto x = bit_cast<Vector<In>>(v);
-    Acc leaf[vector_width<In>];
+    Acc leaf[Elements];
 #pragma unroll
-    for (int e = 0; e < vector_width<In>; ++e) leaf[e] = widen<Acc>(x.e[e]);
+    for (int e = 0; e < Elements; ++e) leaf[e] = widen<Acc>(x.e[e]);
     return tree<O>(leaf);
   }
 };
 template <class O, class In, class Acc, int Elements>
-struct RowPart<O, In, Acc, Access::Strided, Elements> {  // a lane's elements
-  Acc v[Elements];
-  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, Access::Strided>& a, int64_t place, int in_group) {
+struct RowPart<O, In, Acc, Access::Strided, Elements> {  // single elements
+  Element<O, In, Acc> v[Elements];
+  int count;  // of them that exist; in the place of others, some that do are read
+  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, Access::Strided>& a, int64_t row, int in_group) {
+    const int last = static_cast<int>(a.n) - 1, first = in_group * Elements;
+    count = row < a.outputs ? last + 1 - first : 0;
+    if (last < 0) return;
+    const int64_t place = a.kept.in(min(row, a.outputs - 1));
     a.reduced.with_place([&](auto at) {
 #pragma unroll
       for (int e = 0; e < Elements; ++e) {
-        const int k = in_group * Elements + e;
-        v[e] = k < a.n ? torch_reduce::cuda::load<O, In, Acc>(a.source, place + at(k)) : O::template identity<Acc>();
+        if (e > last) break;  // in no lane
+        v[e].load(a.source, place + at(min(first + e, last)));
       }
     });
-  }
-  __device__ __forceinline__ void none() {
-#pragma unroll
-    for (Acc& e : v) e = O::template identity<Acc>();
   }
   __device__ __forceinline__ Acc reduce() const {
     Acc leaf[Elements];
 #pragma unroll
-    for (int e = 0; e < Elements; ++e) leaf[e] = v[e];
+    for (int e = 0; e < Elements; ++e) {
+      leaf[e] = e < count ? v[e].template value<Acc>() : O::template identity<Acc>();
+    }
     return tree<O>(leaf);
   }
 };
 
-// `Elements` of a lane: those of a vector, or 1 or more.
+// `Elements` of a lane: those of a vector, or so many one at a time.
 template <class O, class In, class Acc, Access A, int Elements>
 __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
     short_rows(const __grid_constant__ ShortRowsArgs<Acc, A> a) {
@@ -63,21 +68,13 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int rows_per_warp = kWarp >> a.log_lanes;
   const int in_group = lane & ((1 << a.log_lanes) - 1);
-  const bool holds = in_group * Elements < a.n;
   const int64_t first =
       (static_cast<int64_t>(blockIdx.x) * tuning::kShortRowsWarps + warp) * (kUnroll * rows_per_warp) +
       (lane >> a.log_lanes);
   RowPart<O, In, Acc, A, Elements> part[kUnroll];
   wait_for_previous_kernel();
 #pragma unroll
-  for (int u = 0; u < kUnroll; ++u) {
-    const int64_t row = first + u * rows_per_warp;
-    if (holds && row < a.outputs) {
-      part[u].load(a, a.kept.in(row), in_group);
-    } else {
-      part[u].none();
-    }
-  }
+  for (int u = 0; u < kUnroll; ++u) part[u].load(a, first + u * rows_per_warp, in_group);
   allow_next_kernel_if_small();
   Acc v[kUnroll];
 #pragma unroll

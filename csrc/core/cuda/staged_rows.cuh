@@ -28,25 +28,23 @@ __device__ __forceinline__ void stage(const In* from, const In* to, const In* en
   constexpr int V = vector_width<In>, kAtOnce = 8;
   const In* begin = from - reinterpret_cast<uintptr_t>(from) % 16 / sizeof(In);
   const int vectors = static_cast<int>((to - begin + V - 1) / V);
+  const int whole = static_cast<int>(min(static_cast<int64_t>(vectors), (end - begin) / V));
 #pragma unroll 1
-  for (int i0 = threadIdx.x % kWarp; i0 < vectors; i0 += kAtOnce * kWarp) {
+  for (int i0 = threadIdx.x % kWarp; i0 < whole; i0 += kAtOnce * kWarp) {
     uint4 v[kAtOnce];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
       const int i = i0 + u * kWarp;
-      if (i < vectors && begin + (i + 1) * V <= end) v[u] = load16(begin + i * V);
+      if (i < whole) v[u] = load16(begin + i * V);
     }
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
       const int i = i0 + u * kWarp;
-      if (i >= vectors) break;
-      if (begin + (i + 1) * V <= end) {
-        reinterpret_cast<uint4*>(staged)[i] = v[u];
-      } else {
-        for (int e = 0; begin + i * V + e < end; ++e) reinterpret_cast<In*>(staged)[i * V + e] = begin[i * V + e];
-      }
+      if (i < whole) reinterpret_cast<uint4*>(staged)[i] = v[u];
     }
   }
+  const int last = whole * V + static_cast<int>(threadIdx.x) % kWarp;
+  if (whole < vectors && begin + last < end) reinterpret_cast<In*>(staged)[last] = begin[last];
 }
 
 // A row of at most 8 << log_lanes elements, by so many lanes: in each of them.

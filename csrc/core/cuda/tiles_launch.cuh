@@ -1,7 +1,7 @@
 // From a plan to the arguments of tiles and strips.
 #pragma once
 
-#include "launch.h"
+#include "element_type.cuh"
 #include "start.cuh"
 #include "strips.cuh"
 #include "tiles.cuh"
@@ -39,6 +39,20 @@ cudaError_t start_tiles(const Plan& plan, const Layout& l, const void* data, con
                          lines,
                          columns};
   return start(tiles<O, In, Acc>, a, launch);
+}
+
+// Only an order that matters needs tiles.
+template <class O, class Acc>
+cudaError_t start_tiles(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+                        const Launch& l) {
+  return with_element_type<O, Acc>(p, [&](auto tag) {
+    using In = typename decltype(tag)::type;
+    if constexpr (order_free<O, Acc> || std::is_same<In, Any>::value) {
+      return cudaErrorInvalidValue;
+    } else {
+      return start_tiles<O, In>(plan, p.layout, source.data, sink, l);
+    }
+  });
 }
 
 }  // namespace torch_reduce::cuda

@@ -1,0 +1,73 @@
+// From a plan to the arguments of columns.
+#pragma once
+
+#include "columns.cuh"
+#include "element_type.cuh"
+#include "start.cuh"
+
+namespace torch_reduce::cuda {
+
+template <class Acc, Access A>
+ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const Source& source, Sink<Acc> sink) {
+  const KeptDim& columns = layout.kept[layout.kept_dims - 1];
+  const int64_t next_row = layout.reduced_dims ? layout.reduced[0].stride : 0;
+  const int64_t column_stride = sink.results ? columns.out_stride : sink.output_stride;
+  if (!sink.results) sink.output_stride *= columns.size;
+  return {source,
+          layout.n,
+          columns.size,
+          next_row,
+          next_row * kLeaves,
+          FastDivisor(plan.tiles),
+          FastDivisor(plan.tiles / (layout.outputs / columns.size)),
+          plan.log_across,
+          plan.log_warps_across,
+          plan.log_warps_along,
+          plan.log_batches,
+          static_cast<int>(plan.cluster_offset / static_cast<int64_t>(sizeof(Acc))),
+          column_stride,
+          KeptIndex<A>(layout, 1),
+          sink,
+          columns.out_stride,
+          false,
+          columns.in_stride,
+          {},
+          ReducedIndex<A>(layout)};
+}
+
+template <class O, class Acc>
+cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+                          const Launch& l) {
+  const Layout& layout = p.layout;
+  return with_element_type<O, Acc>(p, [&](auto tag) {
+    using In = typename decltype(tag)::type;
+    if constexpr (!std::is_same<In, Any>::value) {
+      const bool wide = plan.finish == Finish::Direct && dtype_of<In>::value == p.out &&
+                        stores_are_aligned(layout, sink.to, vector_width<In>, sizeof(In));
+      if (plan.anywhere) {
+        auto a = columns_args<Acc, Access::Anywhere>(plan, layout, source, sink);
+        a.wide_store = wide;
+        if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Anywhere, 8, 1>, a, l);
+        return start(columns<O, In, Acc, Access::Anywhere, 2, kSteps>, a, l);
+      }
+      if (plan.segmented) {
+        auto a = columns_args<Acc, Access::Segmented>(plan, layout, source, sink);
+        a.wide_store = wide;
+        a.segments = segments(layout, 1);
+        return start(columns<O, In, Acc, Access::Segmented, 2, kSteps>, a, l);
+      }
+      if (plan.vector) {
+        auto a = columns_args<Acc, Access::Contiguous>(plan, layout, source, sink);
+        a.wide_store = wide;
+        if (plan.batch_leaves == 4) return start(columns<O, In, Acc, Access::Contiguous, 4, 1>, a, l);
+        if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Contiguous, 8, 1>, a, l);
+        return start(columns<O, In, Acc, Access::Contiguous, 2, kSteps>, a, l);
+      }
+    }
+    const auto a = columns_args<Acc, Access::Strided>(plan, layout, source, sink);
+    if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Strided, 8, 1>, a, l);
+    return start(columns<O, In, Acc, Access::Strided, 4, kSteps>, a, l);
+  });
+}
+
+}  // namespace torch_reduce::cuda
