@@ -31,7 +31,8 @@ constexpr int kColumnsWarps = 8;
 // (3, 2^24) of bf16 took 43 us with four CTAs and 37 us with six.
 constexpr int kColumnsCtasAtOnce = 4;
 constexpr int kColumnsFewLoadsCtasAtOnce = 6;
-constexpr int kColumnsElementwiseLoads = 16;   // of single elements, which are few bytes
+constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
+constexpr int kColumnsElementwiseCtasAtOnce = 3;
 constexpr int kColumnsAnywhereCtasAtOnce = 2;  // which have twice as many loads
 constexpr int64_t kLine = 128;
 constexpr int64_t kSector = 32;

@@ -67,11 +67,10 @@ __device__ __forceinline__ auto widen_columns(const uint4& raw) {
   return c;
 }
 
-// Batches that a thread combines in registers, where the order is free.
+// In which type a thread adds up a batch: integers of one or two bytes in 32 bits, as their sixteen or eight columns
+// would else take half of its registers, and so half of an SM's threads. So many batches, of up to 16 elements in each
+// of 32 lanes, do not fill that.
 constexpr int kLogBatchesTogether = 6;
-// ... in which type: integers of one or two bytes in 32 bits, which these batches of up to 16 elements in each of 32
-// lanes do not fill. Their sixteen or eight columns would else take half of a thread's registers, and so half of an
-// SM's threads.
 template <class O, class In, class Acc>
 using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <= 2 && !std::is_same<In, Any>::value &&
                                         !std::is_same<O, Prod>::value,

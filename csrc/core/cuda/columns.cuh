@@ -3,8 +3,8 @@
 // 2^log_across lanes of a warp stand side by side, each on V columns (16 bytes, or one element at any stride); the
 // other lanes of the warp stand on the next leaves. A lane takes a batch of neighbouring leaves at a time, as many as
 // it has loads in flight for. A warp's batches meet in shared memory, because registers for the partial trees of eight
-// columns would halve the number of warps; its results meet those of the CTA's other warps at the end. Where the order
-// is free, batches meet in registers.
+// columns would halve the number of warps; its results meet those of the CTA's other warps at the end. Small
+// integers, whose order is free and whose sums need half as many registers, meet there first.
 #pragma once
 
 #include "cluster.cuh"
@@ -54,6 +54,7 @@ template <Access A, size_t ColumnBytes, int Loads>
 constexpr int columns_ctas_at_once = A == Access::Anywhere            ? tuning::kColumnsAnywhereCtasAtOnce
                                      : ColumnBytes > 64               ? 2
                                      : ColumnBytes > 32               ? 3
+                                     : Loads > tuning::kLoadsInFlight ? tuning::kColumnsElementwiseCtasAtOnce
                                      : Loads < tuning::kLoadsInFlight ? tuning::kColumnsFewLoadsCtasAtOnce
                                                                       : tuning::kColumnsCtasAtOnce;
 
@@ -72,7 +73,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   using Likely = LikelyOut<In, Acc>;
   using C = Columns<Acc, V>;
   using BatchColumns = Columns<BatchAcc<O, In, Acc>, V>;
-  constexpr int kLogTogether = order_free<O, Acc> ? kLogBatchesTogether : 0;
+  constexpr int kLogTogether = std::is_same<BatchAcc<O, In, Acc>, Acc>::value ? 0 : kLogBatchesTogether;
   extern __shared__ __align__(16) unsigned char shared[];
   Acc* slots = reinterpret_cast<Acc*>(shared);
 
