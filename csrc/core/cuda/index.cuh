@@ -179,6 +179,7 @@ struct ReducedIndex<Access::Strided> {
   }
   // For single places.
   __device__ __forceinline__ int64_t at(int64_t index) const {
+    if (dims <= 1) return index * dim[0].stride;
     return dims <= kStraightDims && divisors.exist ? at_few<kStraightDims>(index) : at_any(index);
   }
 
