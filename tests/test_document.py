@@ -28,7 +28,7 @@ def test_exact_sums_are_measured_on_a_gpu():
 
 
 SHOWN = {
-    "README.md": {"cuda_full.png", "cuda_shapes.png", "cuda_host.png"},
+    "README.md": {f"{device}_{what}.png" for device in ("cpu", "cuda") for what in ("full", "shapes", "host")},
     "docs/exact.md": {"exact_speed.png", "exact_accuracy.png"},
     "docs/performance.md": {"cuda_random.png"},
 }
