@@ -214,9 +214,9 @@ def test_bools_of_any_byte(shape, dim, device):
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int16], **ids)
 def test_long_columns_of_small_integers(dtype, device):
-    """Sums beyond 32 bits: kernels add up columns of small integers in as many, for a while."""
+    """More rows than kernels add up in 32 bits before they widen; sums of int16 do not fit these."""
     low, high = (0, 1) if dtype == torch.bool else (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
-    rows = 2**17 + 5
+    rows = 2**20 + 5  # 2^17 for each of eight warps, 2^32 as a sum of the smallest int16
     for value in (low, high):
         x = torch.full((1, 32), value, dtype=dtype, device=device).expand(rows, 32)
         for y in (x, x.contiguous(), x.contiguous()[:, 1:31]):
