@@ -41,11 +41,10 @@ Shape inspect(const Problem& p) {
       rows_aligned && small_numbers && l.n > 0 &&
       (l.reduced_dims <= 1 ? l.n % s.v == 0
                            : l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 && l.reduced[0].stride % s.v == 0);
-  // Loads of 16 bytes that begin at any element. A row of wider elements is read as fast by elements, if it is one
-  // segment; a chunk that lies in two segments is read by elements.
+  // Loads of 16 bytes that begin at any element. A chunk that lies in two segments is read by elements.
   const bool anywhere = has_vector_loads(p) && l.kept_dims <= kFewDims && l.outputs < kSegmentedMost;
   s.row_anywhere = anywhere && inner_reduced == 1 &&
-                   (l.reduced_dims <= 1 ? size_of(p.in) <= 2
+                   (l.reduced_dims <= 1 ? static_cast<int64_t>(size_of(p.in)) <= kRowsAnywhereElement
                                         : l.reduced_dims == 2 && l.reduced[1].size >= kChunk && l.n < kSegmentedMost);
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
@@ -61,9 +60,10 @@ Shape inspect(const Problem& p) {
     for (int d = 0; d < l.reduced_dims; ++d) multiple &= l.reduced[d].stride % s.v == 0;
     s.column_vector = s.aligned && multiple && l.reduced_dims <= 1 && l.kept_dims <= 2;
     s.column_segmented = s.aligned && multiple && l.reduced_dims <= 2 && small_numbers;
-    // Behind every row but the last one, a load's width of the tensor follows. A few elements are not worth it.
-    s.column_anywhere = anywhere && l.n > kShortRowsElements && l.reduced_dims == 1 && l.reduced[0].stride >= s.v &&
-                        inner.in_stride == 1 && inner.size >= 2 * s.v && size_of(p.in) <= 4;
+    // Behind every row but the last two, a load's width of the tensor follows, and another.
+    s.column_anywhere = anywhere && l.n > 1 && l.reduced_dims == 1 && l.reduced[0].stride >= s.v &&
+                        inner.in_stride == 1 && inner.size >= 2 * s.v &&
+                        static_cast<int64_t>(size_of(p.in)) <= kColumnsAnywhereElement;
   }
   return s;
 }
@@ -106,22 +106,28 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   }
 
   if (tiles_are_better(p)) return pick(Family::Tiles);
+  const bool tiny = l.outputs > 1 && l.n * l.outputs < kScatteredTiny;
+  if (tiny && s.short_scalar && vector_allowed && !s.short_vector) return {Family::ShortRows, false};
   const int64_t kept_stride = l.kept_dims ? l.kept[l.kept_dims - 1].in_stride : 0;
   const int64_t reduced_stride = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 0;
   const bool beside = s.columns && (l.reduced_dims == 0 || kept_stride < reduced_stride);
   if (s.short_vector && vector_allowed && l.reduced_dims) return pick(Family::ShortRows);
   // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
   // read a few elements one at a time.
-  const bool column_vector = vector_allowed && vector_of(Family::Columns);
+  const bool column_vector =
+      vector_allowed && (s.column_vector || s.column_segmented || (s.column_anywhere && l.n > kShortRowsElements));
+  const int64_t element = static_cast<int64_t>(size_of(p.in));
   const int64_t side_by_side = beside && l.kept_dims > 1 ? l.kept[l.kept_dims - 1].size : kScattered;
   const bool scattered =
-      side_by_side * static_cast<int64_t>(size_of(p.in)) < kSector ||
-      (!column_vector && (side_by_side < kScattered || (l.n <= kShortRowsElements && l.kept_dims > 1)));
+      side_by_side * element < kSector || (!column_vector && (side_by_side < kScattered || l.n <= kShortRowsElements));
   const bool short_column = beside && scattered && l.n <= kWarp;
+  // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well.
+  const bool slender = l.n * l.outputs >= kScatteredTiny && !column_vector && l.kept_dims > 1 &&
+                       side_by_side * element < kSector && reduced_stride * element <= kSector;
   const bool aligned_row = vector_allowed && (s.row_vector || s.row_segmented);
   const bool short_row = !beside && l.outputs > 1 && s.short_scalar && (l.n <= kWarp || !aligned_row);
   if (l.n == 0 || short_column || short_row) return pick(Family::ShortRows);
-  return pick(beside ? Family::Columns : Family::Rows);
+  return pick(beside && !slender ? Family::Columns : Family::Rows);
 }
 
 // Whether the outputs fill memory without gaps from the output's address on, so that zeroing it is one memset.
@@ -142,14 +148,13 @@ bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
   if (plan.family == Family::Columns) {
     if (plan.vector && !plan.segmented && !plan.anywhere) return false;  // their kernels have no code for it
     const int64_t acc = static_cast<int64_t>(size_of(p.compute));
-    const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
-    const int64_t width = (v << plan.log_across) << plan.log_warps_across;
-    const int64_t of_units = plan.units * width * acc;
+    const int64_t of_units = plan.units * plan.tile_columns * acc;
     if (plan.shared_bytes + of_units > kMostShared) return false;
     plan.cluster_offset = plan.shared_bytes;
     plan.shared_bytes += of_units;
   }
   plan.finish = Finish::Cluster;
+  plan.interleaved = false;  // the CTAs of a cluster are neighbours
   return true;
 }
 

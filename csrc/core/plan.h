@@ -60,13 +60,17 @@ struct Plan {
   // Rows: a CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
   int log_slots = 0;
   int rows_per_cta = 1;
-  // ShortRows: 2^log_lanes lanes share an output, with so many elements each.
-  int log_lanes = 0, lane_elements = 1;
+  bool interleaved = false;  // the same unit of all outputs comes before the next one, as their memory interleaves
+  // ShortRows: 2^log_lanes lanes share an output, with so many elements each, of so many outputs.
+  int log_lanes = 0, lane_elements = 1, lane_rows = 1;
   // Columns: 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has
   // 2^log_warps_across x 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
   int log_across = 0, log_warps_across = 0, log_warps_along = 0;
   int batch_leaves = 2, log_batches = 0;
-  int64_t tiles = 1;  // CTAs side by side over the columns
+  // With `stacked`, a thread has its columns whole.
+  bool stacked = false;
+  int64_t tiles = 1;         // CTAs (stacked: threads) side by side over the columns
+  int64_t tile_columns = 1;  // of each
   // Tiles: a row is what the first `outer` of the reduced dims leave, and a line what the first `cut` do. Of each of
   // rows_per_cta rows a CTA takes 2^log_slots chunks, 2^log_chunks at a time, with `along` threads on a line;
   // or, in strips, whose rows are lines, `range` elements, by units of 2^log_slots chunks.

@@ -7,44 +7,80 @@ using namespace tuning;
 
 namespace {
 
-// Columns with 2^log_across lanes side by side, cut until there are `wanted` CTAs; with 0 not cut at all. From
-// `wide_enough` CTAs on, the GPU has them to spare.
-Plan columns_across(const Problem& p, const Shape& s, const Constraint& c, Plan plan, int64_t across, int64_t wanted,
-                    int64_t wide_enough) {
+struct Cut {
+  int64_t across;                 // lanes side by side
+  int64_t wanted;                 // CTAs, until there are so many columns are cut; 0: they are not
+  int64_t warps = kColumnsWarps;  // of a CTA, at most
+};
+
+int64_t ctas_at_once(const Plan& plan, const Tuning& t) {
+  return plan.anywhere ? std::min<int64_t>(kColumnsAnywhereCtasAtOnce, t.columns_ctas_per_sm) : t.columns_ctas_per_sm;
+}
+
+Plan columns_across(Plan plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c, const Cut& cut) {
   const Layout& l = p.layout;
   const int64_t v = plan.vector ? s.v : 1;
   const int64_t columns = l.kept[l.kept_dims - 1].size, outer = l.outputs / columns;
-  const int64_t vectors = ceil_div(columns, v);
-  plan.log_across = log2_above(across);
+  const int64_t vectors = ceil_div(columns, v), owners = cut.across - plan.anywhere;
+  plan.log_across = log2_above(cut.across);
 
   // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
   const bool one_step = !plan.segmented && l.n <= kLeaves;
-  const bool few = plan.vector && !plan.anywhere && l.n <= kLoadsInFlight / 2;
   const int loads = plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads;
-  plan.batch_leaves = one_step ? kLoadsInFlight / (few ? 2 : 1) : loads / kSteps;
-  const int64_t warp_leaves = kWarp / across * plan.batch_leaves;
+  plan.batch_leaves = one_step ? kLoadsInFlight : loads / kSteps;
+  const int64_t warp_leaves = kWarp / cut.across * plan.batch_leaves;
   const int64_t warps = ceil_div(std::max<int64_t>(leaf_count(l.n), 1), warp_leaves);  // if each took one batch
-  int64_t warps_along = std::min<int64_t>(kColumnsWarps, power_of_two_above(warps));
-  // Few CTAs of loads that begin anywhere fit an SM, so they should not be short: a warp takes its columns' every
-  // batch.
-  if (plan.anywhere && one_step && ceil_div(vectors, across * kColumnsWarps) * outer >= wide_enough) warps_along = 1;
-  const int64_t warps_across =
-      std::min<int64_t>(kColumnsWarps / warps_along, power_of_two_above(ceil_div(vectors, across)));
+  int64_t warps_along = std::min(cut.warps, power_of_two_above(warps));
+  // A warp that takes its columns' every batch has a longer life than one of several along them, and less of it is
+  // start and end. Where the tensor's rows are wide, CTAs are many and long anyway.
+  const int64_t wide_enough = gpu.tuning.columns_uncut_ctas_per_sm * gpu.sms;
+  if ((plan.anywhere || outer > 1) && one_step && ceil_div(vectors, owners * cut.warps) * outer >= wide_enough)
+    warps_along = 1;
+  const int64_t needed = ceil_div(vectors, owners);
+  int64_t warps_across = std::min(cut.warps / warps_along, power_of_two_above(needed));
+  if (plan.anywhere) {  // whose registers are too many for idle warps
+    while (warps_across > 1 && ceil_div(needed, warps_across) * warps_across * 10 > needed * 11) warps_across /= 2;
+  }
   plan.log_warps_along = log2_above(warps_along);
   plan.log_warps_across = log2_above(warps_across);
   plan.block = static_cast<int>(warps_along * warps_across) * kWarp;
-  plan.tiles = ceil_div(vectors, across * warps_across) * outer;
+  plan.tile_columns = owners * warps_across * v;
+  plan.tiles = ceil_div(columns, plan.tile_columns) * outer;
 
   const int64_t steps = ceil_div(warps, warps_along);
   int64_t batches = power_of_two_above(steps);
-  while (batches > 1 && plan.tiles * ceil_div(steps, batches) < wanted) batches /= 2;
+  while (batches > 1 && plan.tiles * ceil_div(steps, batches) < cut.wanted) batches /= 2;
   batches = steps_per_unit(p, steps, batches, c, plan.tiles);
   plan.log_batches = log2_above(batches);
   plan.units = ceil_div(steps, batches);
   plan.grid = plan.tiles * plan.units;
-  const int64_t row_bytes = warps_across * across * v * static_cast<int64_t>(size_of(p.compute));
+  const int64_t row_bytes = plan.tile_columns * static_cast<int64_t>(size_of(p.compute));
   plan.shared_bytes = batches * warps_along == 1 ? 0 : warps_along * (plan.log_batches + 1) * row_bytes;
   return plan;
+}
+
+// Columns cut as said; but if that leaves some CTAs to run when the others have ended, in CTAs of half as many warps,
+// twice as many of which run at once.
+Plan columns_at_once(const Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c, Cut cut) {
+  const Plan whole = columns_across(plan, p, s, gpu, c, cut);
+  const int64_t at_once = ctas_at_once(plan, gpu.tuning) * gpu.sms;
+  if (whole.grid <= at_once || whole.grid > 2 * at_once || whole.log_warps_along == 0) return whole;
+  cut.warps = kColumnsWarps / 2;
+  cut.wanted = whole.units > 1 ? whole.grid : 0;
+  const Plan halved = columns_across(plan, p, s, gpu, c, cut);
+  return halved.grid == whole.grid ? halved : whole;
+}
+
+constexpr int64_t kLeastLanesAnywhere = 8;
+
+// Lanes side by side where the last one has no columns of its own: as few as leave a tenth more of them busy.
+int64_t lanes_anywhere(int64_t vectors) {
+  int64_t best = std::min<int64_t>(kWarp, power_of_two_above(vectors + 1));
+  const auto lanes = [&](int64_t across) { return ceil_div(vectors, across - 1) * across; };  // in all
+  for (int64_t across = best / 2; across >= kLeastLanesAnywhere; across /= 2) {
+    if (lanes(across) * 11 <= lanes(best) * 10) best = across;
+  }
+  return best;
 }
 
 }  // namespace
@@ -58,20 +94,31 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   const int64_t v = plan.vector ? s.v : 1, element = static_cast<int64_t>(size_of(p.in));
   plan.segmented = plan.vector && !s.column_vector && s.column_segmented;
   plan.anywhere = plan.vector && !s.column_vector && !s.column_segmented;
-  const int64_t widest = std::min<int64_t>(kWarp, power_of_two_above(ceil_div(l.kept[l.kept_dims - 1].size, v)));
-  auto lanes = [&](int64_t bytes) { return std::min(widest, std::max<int64_t>(bytes / (v * element), 1)); };
+  const int64_t vectors = ceil_div(l.kept[l.kept_dims - 1].size, v);
+  const int64_t widest =
+      plan.anywhere ? lanes_anywhere(vectors) : std::min<int64_t>(kWarp, power_of_two_above(vectors));
+  const int64_t threads = l.outputs / v;
+  if (plan.vector && !plan.segmented && !plan.anywhere && l.n <= kStackedLeaves && threads < kMaxGrid && !c.split) {
+    plan.stacked = true;
+    plan.tiles = threads;
+    plan.tile_columns = v;
+    plan.block = kStackedThreads;
+    plan.grid = ceil_div(threads, kStackedThreads);
+    return;
+  }
+  const int64_t narrowest = plan.anywhere ? std::min(widest, kLeastLanesAnywhere) : 1;
+  auto lanes = [&](int64_t bytes) { return std::min(widest, std::max(bytes / (v * element), narrowest)); };
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
   const bool small = l.outputs * l.n * element <= on_all_sms(gpu, t.columns_small_per_sm);
-  const int64_t at_once = plan.anywhere ? kColumnsAnywhereCtasAtOnce : t.columns_ctas_per_sm;
-  const int64_t wanted = std::min(at_once, t.columns_ctas_per_sm) * gpu.sms;
+  const int64_t wanted = ctas_at_once(plan, t) * gpu.sms;
   const int64_t wide_enough = t.columns_uncut_ctas_per_sm * gpu.sms;
 
   if (!c.split && !small) {
     const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
     for (const int64_t enough : {wide_enough, least}) {
       for (int64_t across = widest; across >= lanes(lines ? kLine : kWarp * 16); across /= 2) {
-        const Plan uncut = columns_across(p, s, c, plan, across, 0, wide_enough);
+        const Plan uncut = columns_at_once(plan, p, s, gpu, c, {across, 0});
         if (uncut.units == 1 && uncut.tiles >= enough && uncut.shared_bytes <= t.columns_shared) {
           plan = uncut;
           return;
@@ -80,11 +127,11 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
     }
   }
   int64_t across = small ? widest : lanes(lines ? t.columns_tile : kWarp * 16);
-  Plan cut = columns_across(p, s, c, plan, across, wanted, wide_enough);
-  while (across > 1 &&
+  Plan cut = columns_at_once(plan, p, s, gpu, c, {across, wanted});
+  while (across > (plan.anywhere ? 2 : 1) &&
          (cut.shared_bytes > t.columns_shared || (small && !c.split && cut.units > 1 && across > lanes(kSector)))) {
     across /= 2;
-    cut = columns_across(p, s, c, plan, across, wanted, wide_enough);
+    cut = columns_at_once(plan, p, s, gpu, c, {across, wanted});
   }
   plan = cut;
 }

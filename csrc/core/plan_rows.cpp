@@ -53,6 +53,8 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
   if (plan.units == 1 && !c.split) share_out_steps(plan, l.outputs, ceil_div(chunks, at_once), at_once, gpu);
   plan.tiles = ceil_div(l.outputs, plan.rows_per_cta);
   plan.grid = plan.tiles * plan.units;
+  plan.interleaved = !plan.vector && plan.units > 1 && l.outputs > 1 && l.reduced_dims &&
+                     l.kept[l.kept_dims - 1].in_stride < l.reduced[0].stride;
   const int64_t values = std::max<int64_t>((static_cast<int64_t>(plan.rows_per_cta) << plan.log_slots), 1);
   plan.shared_bytes = values * static_cast<int64_t>(size_of(p.compute));
   if (values > kRowsMostSlots) {
@@ -85,13 +87,20 @@ void plan_staged_rows(Plan& plan, const Problem& p, const Gpu& gpu) {
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu) {
   plan.lane_elements = plan.vector ? static_cast<int>(s.v) : kShortRowsElements;
   plan.log_lanes = log2_above(ceil_div(p.layout.n, plan.lane_elements));
+  plan.lane_rows = plan.vector ? kShortRowsUnroll : 1;
+  const int64_t rows_at_once = (gpu.sms * kShortRowsCtasPerSm * kShortRowsWarps * kWarp) >> plan.log_lanes;
+  if (!plan.vector && p.layout.outputs > rows_at_once) {  // many
+    const auto of_lane = std::min<int64_t>(power_of_two_above(std::max<int64_t>(p.layout.n, 1)), kShortRowsElements);
+    plan.lane_elements = static_cast<int>(of_lane);
+    plan.lane_rows = scattered_rows_of_lane(plan.lane_elements);
+  }
   plan.block = kShortRowsWarps * kWarp;
   plan.anywhere = plan.vector && !s.short_vector;
   if (plan.anywhere) {
     plan_staged_rows(plan, p, gpu);
   } else {
     plan.segmented = plan.vector && p.layout.kept_dims > 1;
-    plan.rows_per_cta = kShortRowsWarps * kShortRowsUnroll * (kWarp >> plan.log_lanes);
+    plan.rows_per_cta = kShortRowsWarps * plan.lane_rows * (kWarp >> plan.log_lanes);
   }
   plan.tiles = plan.grid = ceil_div(p.layout.outputs, plan.rows_per_cta);
 }

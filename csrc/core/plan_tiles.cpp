@@ -21,6 +21,18 @@ struct Box {
     for (; at > 0 && side[at - 1].stride > stride; --at) side[at] = side[at - 1];
     side[at] = {stride, extent};
   }
+  // Sectors that the box lies in, of elements of so many bytes.
+  int64_t sectors(int64_t element) const {
+    int64_t places = 1, near = 1;  // near: elements from the first one on that are within sectors of one another
+    for (int d = 0; d < sides; ++d) {
+      if (side[d].stride * element < kSector) {
+        near += (side[d].extent - 1) * side[d].stride;
+      } else {
+        places *= side[d].extent;
+      }
+    }
+    return places * ceil_div(near * element, kSector);
+  }
   // Elements in the longest stretch of memory that the box covers, but for small gaps.
   int64_t run() const {
     int64_t elements = 1, span = 1;
@@ -168,12 +180,16 @@ bool tiles_are_better(const Problem& p) {
   for (int d = 0; d + 1 < l.reduced_dims; ++d) closer |= l.reduced[d].stride < inner;
   if (!closer || !tiles_are_legal(p)) return false;
 
+  const int64_t element = static_cast<int64_t>(size_of(p.in));
   int64_t run;
   const Plan best = best_cut(p, &run);
   Box row, column;
   add_consecutive(row, l, 0, l.reduced_dims, kWarp);
   add_rows(column, l, 0, kWarp);
-  const int64_t others = std::max(row.run(), column.run()) * static_cast<int64_t>(size_of(p.in));
+  const int64_t others = std::max(row.run(), column.run()) * element;
+  Box chunk;
+  add_consecutive(chunk, l, 0, l.reduced_dims, kChunk);
+  if (row.sectors(element) < kTilesLeastSectors || chunk.run() * element >= kRowsRun) return false;
   const bool worth_it = best.strips ? l.n * l.outputs >= kStripsLeast : size_behind(l, best.cut) >= kTilesBatch;
   return run >= kSector / 2 && run > others && worth_it;
 }

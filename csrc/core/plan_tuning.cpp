@@ -47,10 +47,10 @@ static_assert(kHopper.capability == 90 && kMeasured[0].capability == 90, "what t
 constexpr bool holds_ctas(const Architecture& a) {
   constexpr int kWarp = 32;
   for (const int ctas : {kRowsCtasAtOnce * kRowsWarps, kRowsElementwiseCtasAtOnce * kRowsWarps,
-                         kColumnsCtasAtOnce * kColumnsWarps, kColumnsFewLoadsCtasAtOnce * kColumnsWarps}) {
+                         kColumnsCtasAtOnce * kColumnsWarps, kStackedCtasAtOnce * kStackedThreads / kWarp}) {
     if (ctas * kWarp > a.threads) return false;
   }
-  return kColumnsFewLoadsCtasAtOnce <= a.ctas && kFinishThreads <= a.threads;
+  return kStackedCtasAtOnce <= a.ctas && kFinishThreads <= a.threads;
 }
 
 // A row that nobody measured: 9.0's, but for shared memory, where an SM has less of it, and for the size that is small:
@@ -59,8 +59,8 @@ constexpr Tuning derive(const Architecture& a) {
   constexpr int64_t kReserved = 1 << 10;  // shared memory that the system takes of each CTA's
   Tuning t = kMeasured[0].tuning;
   t.columns_shared = std::min(t.columns_shared, a.shared_bytes / kColumnsCtasAtOnce - kReserved);
-  constexpr int kStagedCtas = 5;
-  t.staged_warp_bytes = std::min(t.staged_warp_bytes, (a.shared_bytes / kStagedCtas - kReserved) / kShortRowsWarps);
+  const int64_t staged_ctas = a.threads / (kShortRowsWarps * 32);
+  t.staged_warp_bytes = std::min(t.staged_warp_bytes, (a.shared_bytes / staged_ctas - kReserved) / kShortRowsWarps);
   t.columns_small_per_sm = t.columns_small_per_sm * a.gb_per_s * kHopper.sms / (int64_t{kHopper.gb_per_s} * a.sms);
   return t;
 }

@@ -14,26 +14,37 @@ constexpr int kLoadsInFlight = 8;
 constexpr int kRowsCtasAtOnce = 4;
 constexpr int kRowsElementwiseCtasAtOnce = 4;
 constexpr int kRowsAnywhereSegmentedCtasAtOnce = 3;
+// The widest elements that 16-byte loads read from anywhere, in bytes. A row of wider ones is read as fast by elements.
+constexpr int64_t kRowsAnywhereElement = 2;
 // Chunks of a CTA: what shared memory holds.
 constexpr int64_t kRowsMostSlots = 4096;
 
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
-// Of a lane that reads them one at a time: all of a very short row, so that the lanes of a warp read 32 of those. One
-// element a lane left (3263801, 3, 2) over the last two, of fp32, transposed, with eight lanes for a row of six.
+constexpr int64_t kShortRowsCtasPerSm = 4;  // rows for more than so many, one to a group of lanes, are many
+// Of a row, those of a lane that reads them one at a time. One element a lane left (3263801, 3, 2) over the last two,
+// of fp32, transposed, with eight lanes for a row of six.
 constexpr int kShortRowsElements = 8;
+// Where there are many rows, so many are a lane's that takes so many elements of each: 8 to 16 loads in flight. Six, of
+// one row, left (3263801, 3, 2) at 42 us for 29.
+constexpr int scattered_rows_of_lane(int elements) { return elements == 1 ? 8 : 16 / elements; }
+// Short rows of fewer elements in all are read one at a time, whatever their layout: that code is the shortest.
+constexpr int64_t kScatteredTiny = 1 << 18;
 
 // Fewer outputs than this side by side, read an element at a time, are not columns.
 constexpr int64_t kScattered = 128;
 
 constexpr int kColumnsWarps = 8;
-// Registers for as many CTAs per SM; where a thread has four loads only, more threads must have theirs in flight:
-// (3, 2^24) of bf16 took 43 us with four CTAs and 37 us with six.
-constexpr int kColumnsCtasAtOnce = 4;
-constexpr int kColumnsFewLoadsCtasAtOnce = 6;
+constexpr int kColumnsCtasAtOnce = 4;         // registers for as many per SM
 constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
 constexpr int kColumnsElementwiseCtasAtOnce = 3;
-constexpr int kColumnsAnywhereCtasAtOnce = 2;  // which have twice as many loads
+constexpr int kColumnsAnywhereCtasAtOnce = 3;   // with four, registers spill
+constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
+// Columns of up to so many elements are a thread's own. It has few loads, so that more threads must have theirs in
+// flight: (3, 2^24) of bf16 took 43 us with registers for four CTAs and 37 us with six.
+constexpr int kStackedLeaves = 4;
+constexpr int kStackedThreads = 256;
+constexpr int kStackedCtasAtOnce = 6;
 constexpr int64_t kLine = 128;
 constexpr int64_t kSector = 32;
 
@@ -48,16 +59,23 @@ constexpr int64_t kTilesMostSlots = 256;
 // Loads in flight per thread. Lines of fewer elements are no faster than rows ((8, 16000000) of bf16, transposed, took
 // 407 us, by rows 342), so they are only taken on demand.
 constexpr int kTilesBatch = 16;
-// Elements of an output, below which one launch of another family is faster.
-constexpr int64_t kTilesLeast = 1 << 12;
+// Elements of an output, below which rows are faster, as more CTAs share the work: (35, 27, 189) of bf16, the last two
+// transposed, took 8.5 us, by rows 4.4.
+constexpr int64_t kTilesLeast = 1 << 18;
+// Sectors that 32 neighbours of a row lie in, up to which rows are faster, as they are where a chunk is made of so many
+// bytes side by side: (2, 4233607) of bf16, transposed, took 34 us, by rows 12; (962, 1252, 17, 3) of fp32, in the
+// order 2, 3, 0, 1, 112, by rows 87.
+constexpr int64_t kTilesLeastSectors = 9;
+constexpr int64_t kRowsRun = 64;
 // Strips: threads of a row (so many registers hold leaves), loads in flight per thread, and neighbouring rows. A row
 // for each lane: 16 rows of fp32 took 128 us where 32 took 97 ((8192, 8192), transposed).
 constexpr int kStripsThreads = 8;
 constexpr int kStripsLoads = 32;
 constexpr int kStripsRows = 32;
 constexpr int kStripsLeastRows = 8;
-// All elements, below which rows are as fast: (3000, 700) of bf16, transposed, took 18 to 21 us, by rows 14.
-constexpr int64_t kStripsLeast = 1 << 22;
+// All elements, below which rows are as fast: (3000, 700) of bf16, transposed, took 18 to 21 us, by rows 14, but
+// (52, 50984) 15.9 for 19.6.
+constexpr int64_t kStripsLeast = 5 << 19;
 // Chunks of a row that a CTA takes, at most; and units of them, at least, as one more is read in part.
 constexpr int64_t kStripsRange = 64;
 constexpr int64_t kStripsUnits = 4;

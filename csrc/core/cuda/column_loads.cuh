@@ -59,8 +59,7 @@ constexpr TR_HD int column_width() {
 }
 
 template <class In, class Acc>
-__device__ __forceinline__ auto widen_columns(const uint4& raw) {
-  const auto v = bit_cast<Vector<In>>(raw);
+__device__ __forceinline__ auto widen_columns(const Vector<In>& v) {
   Columns<Acc, vector_width<In>> c;
 #pragma unroll
   for (int e = 0; e < vector_width<In>; ++e) c.e[e] = widen<Acc>(v.e[e]);
@@ -87,7 +86,7 @@ struct Loads {
   uint4 raw[Leaves][Steps];
 
   // From row `row` on, at `start`. `all` says that every row exists.
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int, int64_t row, bool all) {
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int64_t, int64_t row, bool all) {
     const In* source = static_cast<const In*>(a.source.data) + start;
     if constexpr (A == Access::Contiguous) {
       load_from(a, row, all, [&](int k, int s) { return source + (row + k) * a.next_row + s * a.next_step; });
@@ -97,8 +96,8 @@ struct Loads {
     }
   }
 
-  __device__ __forceinline__ auto columns_of(int k, int s) const {
-    return widen_columns<In, BatchAcc<O, In, Acc>>(raw[k][s]);
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
+    return widen_columns<In, BatchAcc<O, In, Acc>>(elements_of<O, In>(raw[k][s], source));
   }
 
  private:
@@ -120,7 +119,7 @@ struct Loads {
     for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
-        raw[k][s] = row + k + s * kLeaves < a.n ? read(place(k, s)) : identity_vector<In, O>();
+        raw[k][s] = row + k + s * kLeaves < a.n ? read(place(k, s)) : identity_vector<In, O>(a.source);
       }
     }
   }
@@ -131,7 +130,7 @@ template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> {
   Element<O, In, Acc> raw[Leaves][Steps];
 
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Strided>& a, int64_t start, int, int64_t row,
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Strided>& a, int64_t start, int64_t, int64_t row,
                                        bool) {
     const int count = static_cast<int>(min(a.n - row, static_cast<int64_t>(kChunk)));
     a.reduced.with_place([&](auto at) {
@@ -146,66 +145,82 @@ struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> {
     });
   }
 
-  __device__ __forceinline__ auto columns_of(int k, int s) const {
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
     using Value = BatchAcc<O, In, Acc>;
-    return Columns<Value, 1>{{raw[k][s].template value<Value>()}};
+    return Columns<Value, 1>{{raw[k][s].template value<Value>(source)}};
   }
 };
 
-// The same of columns that begin anywhere. A leaf's elements are 256 rows apart, so all of its loads straddle alike.
+// The same of columns that begin anywhere: a lane's 16 bytes hold the first of its columns, and the rest is in those of
+// the next lane. A leaf's elements are 256 rows apart, so all of its loads straddle alike.
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
   static_assert(kLeaves * sizeof(In) % 16 == 0, "a leaf's steps are multiples of 16 bytes apart");
-  Straddling raw[Leaves][Steps];
-  int shift[Leaves];
+  static constexpr int V = vector_width<In>;
+  uint4 raw[Leaves][Steps];
+  uint32_t place,
+      next_place;  // the low bits of the address of the first leaf's elements, and of the distance between two
 
-  // `width` of the lane's columns exist. `all` says that every row does, and one after them.
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Anywhere>& a, int64_t start, int width,
+  // `left` columns before the end of a row. `all` says that every row exists, and two more, so that 32 bytes behind its
+  // end are the tensor's.
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Anywhere>& a, int64_t start, int64_t left,
                                        int64_t row, bool all) {
-    const In* source = static_cast<const In*>(a.source.data);
-    const In* first = source + start + row * a.next_row;
-    const In* end = source + start + (a.n - 1) * a.next_row + width;
+    const In* source = static_cast<const In*>(a.source.data) + start;
+    const In* first = source + row * a.next_row;
+    place = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(first));
+    next_place = static_cast<uint32_t>(a.next_row * sizeof(In));
     if (all) {
 #pragma unroll
       for (int k = 0; k < Leaves; ++k, first += a.next_row) {
-        const Straddle straddle(first, width);
-        shift[k] = straddle.shift;
+        const In* block = first - shift(k) / sizeof(In);
 #pragma unroll
-        for (int s = 0; s < Steps; ++s) raw[k][s] = straddle.load(first + s * a.next_step);
+        for (int s = 0; s < Steps; ++s) raw[k][s] = load16_kept(block + s * a.next_step);
       }
       return;
     }
+    // Whole blocks are all under way before what the tensor's end cuts is looked for.
+    const In* end = source + (a.n - 1) * a.next_row + left;
+    const auto of = [&](int k, int s) { return first + k * a.next_row - shift(k) / sizeof(In) + s * a.next_step; };
+    const auto exists = [&](int k, int s) { return row + k + s * kLeaves < a.n; };
 #pragma unroll
-    for (int k = 0; k < Leaves; ++k, first += a.next_row) {
-      const Straddle straddle(first, width);
-      shift[k] = straddle.shift;
+    for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
-        if (row + k + s * kLeaves < a.n) {
-          raw[k][s] = straddle.template load_before<O>(first + s * a.next_step, end);
-        } else {
-          raw[k][s] = {identity_vector<In, O>(), identity_vector<In, O>()};
-        }
+        raw[k][s] = identity_vector<In, O>(a.source);
+        load16_if(exists(k, s) && of(k, s) + V <= end, of(k, s), raw[k][s]);
+      }
+    }
+    if (row + Leaves + (Steps - 1) * kLeaves + 2 <= a.n) return;
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        if (exists(k, s) && of(k, s) < end && of(k, s) + V > end) raw[k][s] = load_before<O>(a.source, of(k, s), end);
       }
     }
   }
 
-  __device__ __forceinline__ auto columns_of(int k, int s) const {
-    return widen_columns<In, BatchAcc<O, In, Acc>>(Straddle(shift[k]).template join<In>(raw[k][s]));
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
+    const uint4 joined = join_with_next_lane<In>(raw[k][s], shift(k));
+    return widen_columns<In, BatchAcc<O, In, Acc>>(elements_of<O, In>(joined, source));
   }
+
+ private:
+  // Bytes of a leaf's loads before the first of the columns.
+  __device__ __forceinline__ int shift(int k) const { return static_cast<int>((place + k * next_place) & 15); }
 };
 
 // The tree over the loads' leaves.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
-__device__ __forceinline__ auto reduce(const Loads<O, In, Acc, A, Leaves, Steps>& loads) {
+__device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads) {
   using C = Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>;
   Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
   C c;
 #pragma unroll
   for (int k = 0; k < Leaves; ++k) {
-    C leaf = loads.columns_of(k, 0);
+    C leaf = loads.columns_of(source, k, 0);
 #pragma unroll
-    for (int s = 1; s < Steps; ++s) leaf = ByColumn<O>::combine(leaf, loads.columns_of(k, s));
+    for (int s = 1; s < Steps; ++s) leaf = ByColumn<O>::combine(leaf, loads.columns_of(source, k, s));
     c = leaves.push(leaf);
   }
   return c;

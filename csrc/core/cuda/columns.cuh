@@ -1,10 +1,11 @@
 // Columns: neighbouring threads own neighbouring outputs, and walk down the leaves.
 //
 // 2^log_across lanes of a warp stand side by side, each on V columns (16 bytes, or one element at any stride); the
-// other lanes of the warp stand on the next leaves. A lane takes a batch of neighbouring leaves at a time, as many as
-// it has loads in flight for. A warp's batches meet in shared memory, because registers for the partial trees of eight
-// columns would halve the number of warps; its results meet those of the CTA's other warps at the end. Small
-// integers, whose order is free and whose sums need half as many registers, meet there first.
+// other lanes of the warp stand on the next leaves. Where columns begin anywhere, the last of the lanes side by side
+// has none of its own, but what the others need of the 16 bytes after theirs. A lane takes a batch of neighbouring
+// leaves at a time, as many as it has loads in flight for. A warp's batches meet in shared memory, because registers
+// for the partial trees of eight columns would halve the number of warps; its results meet those of the CTA's other
+// warps at the end. Small integers, whose order is free and whose sums need half as many registers, meet there first.
 #pragma once
 
 #include "cluster.cuh"
@@ -24,7 +25,7 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
     if constexpr (std::is_same<O, Sum>::value && std::is_floating_point<Acc>::value) {
       pack.e[e] = Narrow<Out, Acc>::from(s.mean ? Mean::finish(c.e[e], s.n) : Sum::finish(c.e[e], s.n));
     } else {
-      pack.e[e] = Narrow<Out, Acc>::from(O::finish(c.e[e], s.n));
+      pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.n));
     }
   }
   *reinterpret_cast<Pack*>(static_cast<Out*>(s.to) + place) = pack;
@@ -51,19 +52,18 @@ __device__ __forceinline__ Columns<Acc, V> push_batch(Acc* level, int width, uin
 
 // Registers for as many CTAs per SM, by the bytes of a thread's columns and its loads.
 template <Access A, size_t ColumnBytes, int Loads>
-constexpr int columns_ctas_at_once = A == Access::Anywhere            ? tuning::kColumnsAnywhereCtasAtOnce
-                                     : ColumnBytes > 64               ? 2
+constexpr int columns_ctas_at_once = ColumnBytes > 64                 ? 2
+                                     : A == Access::Anywhere          ? tuning::kColumnsAnywhereCtasAtOnce
                                      : ColumnBytes > 32               ? 3
                                      : Loads > tuning::kLoadsInFlight ? tuning::kColumnsElementwiseCtasAtOnce
-                                     : Loads < tuning::kLoadsInFlight ? tuning::kColumnsFewLoadsCtasAtOnce
                                                                       : tuning::kColumnsCtasAtOnce;
 
 // Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %.
 template <Access A>
 constexpr bool columns_in_clusters = A != Access::Contiguous;
 
-// A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 and 4 x 1 where
-// no leaf has more elements. Half of a batch is being loaded while the other half is combined.
+// A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 where no leaf has
+// more elements. Half of a batch is being loaded while the other half is combined.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
                                   columns_ctas_at_once<A, column_width<In, A>() * sizeof(Acc), Leaves * Steps>)
@@ -78,9 +78,10 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   Acc* slots = reinterpret_cast<Acc*>(shared);
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
-  const int across = 1 << a.log_across;
+  const int across = 1 << a.log_across, x = lane & (across - 1);
+  const int owners = A == Access::Anywhere ? across - 1 : across;  // of the lanes side by side, those with columns
   const int warp_y = warp >> a.log_warps_across, warp_x = warp & ((1 << a.log_warps_across) - 1);
-  const int width = (V << a.log_across) << a.log_warps_across;  // columns of the tile
+  const int width = (V * owners) << a.log_warps_across;  // columns of the tile
 
   // Neighbours in memory run together: all tiles of a unit, then the next unit.
   uint32_t unit = a.tiles.quotient(blockIdx.x), tile = blockIdx.x - unit * a.tiles.divisor;
@@ -90,11 +91,11 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   }
   const uint32_t outer = a.tiles_across.quotient(tile);
   const int64_t column0 = static_cast<int64_t>(tile - outer * a.tiles_across.divisor) * width;
-  const int mine = ((warp_x << a.log_across) + (lane & (across - 1))) * V;
-  const bool inside = column0 + mine < a.columns;
+  const int mine = (warp_x * owners + x) * V;
+  const bool inside = x < owners && column0 + mine < a.columns;
   // A lane beyond the last column reads the tile's first ones, to no effect: loads need no predicate.
-  const int64_t column = inside ? column0 + mine : column0;
-  const int own = A == Access::Anywhere ? static_cast<int>(min(static_cast<int64_t>(V), a.columns - column)) : V;
+  const int64_t column = column0 + mine < a.columns + (A == Access::Anywhere ? V : 0) ? column0 + mine : column0;
+  const int64_t left_of_row = a.columns - column;
   const int64_t start = a.outer.in(outer) + (A == Access::Strided ? column * a.column_stride : column);
 
   // A batch of a warp is 2^log_leaves neighbouring leaves, which lie in one chunk: Leaves of each lane.
@@ -107,27 +108,27 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
 
   auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
   auto full = [&](int64_t row) {
-    return row + (1 << log_leaves) + (Steps - 1) * kLeaves + (A == Access::Anywhere) <= a.n;
+    return row + (1 << log_leaves) + (Steps - 1) * kLeaves + (A == Access::Anywhere ? 2 : 0) <= a.n;
   };
   Loads<O, In, Acc, A, kHalf, Steps> left, right;
   int64_t row = first(0);
   bool all = full(row);
   if (columns_in_clusters<A> && a.sink.cluster) arrive_in_cluster();
   if (!a.sink.atomic) wait_for_previous_kernel();
-  left.load(a, start, own, row + leaf_of_lane, all);
+  left.load(a, start, left_of_row, row + leaf_of_lane, all);
   C c;
   BatchColumns together;
 #pragma unroll 1
   for (int b = 0; b < batches; ++b) {
-    right.load(a, start, own, row + leaf_of_lane + kHalf, all);
+    right.load(a, start, left_of_row, row + leaf_of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
-    BatchColumns batch = reduce(left);
+    BatchColumns batch = reduce(a.source, left);
     if (b + 1 < batches) {
       row = first(b + 1);
       all = full(row);
-      left.load(a, start, own, row + leaf_of_lane, all);
+      left.load(a, start, left_of_row, row + leaf_of_lane, all);
     }
-    batch = ByColumn<O>::combine(batch, reduce(right));
+    batch = ByColumn<O>::combine(batch, reduce(a.source, right));
     if constexpr (kLogTogether > 0) {
       if (b & ((1 << kLogTogether) - 1)) batch = ByColumn<O>::combine(together, batch);
       together = batch;
@@ -140,7 +141,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     }
 #pragma unroll
     for (int e = 0; e < V; ++e) c.e[e] = batch.e[e];
-    if (lane < across && (batches > 1 || !alone)) c = push_batch<O>(levels, width, b >> kLogTogether, c);
+    if (lane < owners && (batches > 1 || !alone)) c = push_batch<O>(levels, width, b >> kLogTogether, c);
   }
 
   if (a.sink.atomic) wait_for_previous_kernel();
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   if (alone) {
     if (lane < across && inside) {
       bool wide = false;
-      if constexpr (V > 1) wide = a.wide_store && own == V;
+      if constexpr (V > 1) wide = a.wide_store && (A != Access::Anywhere || left_of_row >= V);
       if (wide) {
         if constexpr (V > 1) {
           int64_t place = column0 + mine + outer * a.sink.output_stride;
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
       } else {
 #pragma unroll
         for (int e = 0; e < V; ++e) {
-          if (A != Access::Anywhere || e < own) send(column0 + mine + e, c.e[e]);
+          if (A != Access::Anywhere || e < left_of_row) send(column0 + mine + e, c.e[e]);
         }
       }
     }

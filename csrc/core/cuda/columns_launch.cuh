@@ -1,8 +1,8 @@
 // From a plan to the arguments of columns.
 #pragma once
 
-#include "columns.cuh"
 #include "element_type.cuh"
+#include "stacked_columns.cuh"
 #include "start.cuh"
 
 namespace torch_reduce::cuda {
@@ -44,11 +44,13 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
     if constexpr (!std::is_same<In, Any>::value) {
       const bool wide = plan.finish == Finish::Direct && dtype_of<In>::value == p.out &&
                         stores_are_aligned(layout, sink.to, vector_width<In>, sizeof(In));
-      if (plan.anywhere) {
-        auto a = columns_args<Acc, Access::Anywhere>(plan, layout, source, sink);
-        a.wide_store = wide;
-        if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Anywhere, 8, 1>, a, l);
-        return start(columns<O, In, Acc, Access::Anywhere, 2, kSteps>, a, l);
+      if constexpr (sizeof(In) <= tuning::kColumnsAnywhereElement) {
+        if (plan.anywhere) {
+          auto a = columns_args<Acc, Access::Anywhere>(plan, layout, source, sink);
+          a.wide_store = wide;
+          if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Anywhere, 8, 1>, a, l);
+          return start(columns<O, In, Acc, Access::Anywhere, 2, kSteps>, a, l);
+        }
       }
       if (plan.segmented) {
         auto a = columns_args<Acc, Access::Segmented>(plan, layout, source, sink);
@@ -59,7 +61,7 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
       if (plan.vector) {
         auto a = columns_args<Acc, Access::Contiguous>(plan, layout, source, sink);
         a.wide_store = wide;
-        if (plan.batch_leaves == 4) return start(columns<O, In, Acc, Access::Contiguous, 4, 1>, a, l);
+        if (plan.stacked) return start(stacked_columns<O, In, Acc>, a, l);
         if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Contiguous, 8, 1>, a, l);
         return start(columns<O, In, Acc, Access::Contiguous, 2, kSteps>, a, l);
       }

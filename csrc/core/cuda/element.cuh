@@ -2,22 +2,63 @@
 #pragma once
 
 #include "../ops.h"
+#include "../problem.h"
 #include "device.cuh"
 
 namespace torch_reduce::cuda {
 
-// Where a kernel reads from. `type` and `as_bool` matter for Any alone.
+// Where a kernel reads from. `type` and `as_bool` matter for Any alone, `mirror` for Max.
 struct Source {
   const void* data;
   DType type;
   bool as_bool;
+  uint64_t mirror;  // bits that are flipped in 8 bytes of elements
 };
 
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
-// uint64 keeps its order in an int64 if the sign bit is flipped: for Max and Min, which compare.
+// Min has no kernels: the smallest is the largest of the mirrored elements, mirrored. To mirror is to flip bits: the
+// sign of floating elements, all bits of integers.
 template <class O>
-constexpr bool compares = std::is_same<O, Max>::value || std::is_same<O, Min>::value;
+constexpr bool mirrors = std::is_same<O, Max>::value;
+
+inline uint64_t mirror_of(DType type) {
+  switch (type) {
+    case DType::Float16:
+    case DType::BFloat16:
+      return 0x8000800080008000;
+    case DType::Float32:
+      return 0x8000000080000000;
+    case DType::Float64:
+      return kSignBit;
+    default:
+      return ~uint64_t{0};
+  }
+}
+
+// Of the elements, and of the result in the compute type.
+inline uint64_t mirror_of_elements(const Problem& p) { return p.op == Op::Min ? mirror_of(p.in) : 0; }
+inline uint64_t mirror_of_result(const Problem& p) {
+  if (p.op != Op::Min) return 0;
+  const bool unsigned_bytes = p.in == DType::Bool || p.in == DType::UInt8;  // that have become positive integers
+  return unsigned_bytes ? 0xff : mirror_of(p.compute);
+}
+
+template <class O, class T>
+__device__ __forceinline__ T mirrored(const T& x, uint64_t mirror) {
+  if constexpr (!mirrors<O>) {
+    return x;
+  } else if constexpr (sizeof(T) == 16) {
+    const auto words = bit_cast<uint4>(x);
+    const auto low = static_cast<uint32_t>(mirror), high = static_cast<uint32_t>(mirror >> 32);
+    return bit_cast<T>(uint4{words.x ^ low, words.y ^ high, words.z ^ low, words.w ^ high});
+  } else {
+    using Bits = std::conditional_t<
+        sizeof(T) == 8, uint64_t,
+        std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+    return bit_cast<T>(static_cast<Bits>(bit_cast<Bits>(x) ^ static_cast<Bits>(mirror)));
+  }
+}
 
 template <class Acc, class T>
 __device__ __forceinline__ Acc widen_or_test(const void* data, int64_t index, bool as_bool) {
@@ -46,7 +87,7 @@ __device__ __noinline__ Acc load_any(const Source& s, int64_t index) {
     case DType::UInt32:
       return widen_or_test<Acc, uint32_t>(s.data, index, s.as_bool);
     case DType::UInt64:
-      if constexpr (compares<O> && std::is_same<Acc, int64_t>::value) {
+      if constexpr (mirrors<O> && std::is_same<Acc, int64_t>::value) {  // so it keeps its order in an int64
         return static_cast<int64_t>(static_cast<const uint64_t*>(s.data)[index] ^ kSignBit);
       }
       return widen_or_test<Acc, uint64_t>(s.data, index, s.as_bool);
@@ -66,7 +107,7 @@ __device__ __forceinline__ In identity_element() {
   if constexpr (std::is_same<In, Half>::value || std::is_same<In, BFloat16>::value) {
     return Narrow<In, float>::from(O::template identity<float>());
   } else if constexpr (std::is_same<In, Bool>::value) {
-    return {static_cast<uint8_t>(std::is_same<O, Prod>::value || std::is_same<O, Min>::value)};
+    return {static_cast<uint8_t>(std::is_same<O, Prod>::value)};
   } else {
     return O::template identity<In>();
   }
@@ -82,9 +123,11 @@ struct Element {
   __device__ __forceinline__ void load(const Source& s, int64_t index) {
     bits = bit_cast<Bits>(static_cast<const In*>(s.data)[index]);
   }
-  __device__ __forceinline__ void none() { bits = bit_cast<Bits>(identity_element<In, O>()); }
+  __device__ __forceinline__ void none(const Source& s) {
+    bits = bit_cast<Bits>(mirrored<O>(identity_element<In, O>(), s.mirror));
+  }
   __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t index) {
-    none();
+    none(s);
     const In* p = static_cast<const In*>(s.data) + index;
     const int wanted = exists;
 #if defined(__CUDA_ARCH__)
@@ -108,8 +151,8 @@ struct Element {
 #endif
   }
   template <class To>
-  __device__ __forceinline__ To value() const {
-    return widen<To>(bit_cast<In>(static_cast<Bits>(bits)));
+  __device__ __forceinline__ To value(const Source& s) const {
+    return widen<To>(mirrored<O>(bit_cast<In>(static_cast<Bits>(bits)), s.mirror));
   }
 
  private:
@@ -122,14 +165,16 @@ template <class O, class Acc>
 struct Element<O, Any, Acc> {
   Acc of_memory;
 
-  __device__ __forceinline__ void load(const Source& s, int64_t index) { of_memory = load_any<O, Acc>(s, index); }
-  __device__ __forceinline__ void none() { of_memory = O::template identity<Acc>(); }
+  __device__ __forceinline__ void load(const Source& s, int64_t index) {
+    of_memory = mirrored<O>(load_any<O, Acc>(s, index), s.mirror);
+  }
+  __device__ __forceinline__ void none(const Source&) { of_memory = O::template identity<Acc>(); }
   __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t index) {
-    none();
+    none(s);
     if (exists) load(s, index);
   }
   template <class To>
-  __device__ __forceinline__ To value() const {
+  __device__ __forceinline__ To value(const Source&) const {
     return of_memory;
   }
 };
@@ -173,7 +218,7 @@ __device__ __forceinline__ void store(void* out, int64_t index, DType type, Valu
       case DType::UInt32:
         return put<int32_t>(out, index, v);
       case DType::UInt64:
-        return put<int64_t>(out, index, compares<O> ? static_cast<int64_t>(v ^ kSignBit) : v);
+        return put<int64_t>(out, index, mirrors<O> ? static_cast<int64_t>(v ^ kSignBit) : v);
       default:
         return put<int64_t>(out, index, v);
     }

@@ -16,6 +16,7 @@ struct FinishArgs {
   uint32_t units;
   DType type;
   bool mean;
+  uint64_t mirror;
   int log_across;        // many outputs: 2^log_across threads side by side
   int units_per_thread;  // many outputs: a power of two
   KeptIndex<A> kept;
@@ -25,7 +26,7 @@ template <class O, class Acc, Access A>
 __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_t output, Acc v) {
   int64_t place = output * a.out_stride;
   if constexpr (A != Access::Contiguous) place = a.kept.out(output);
-  write<O, Acc>(a.out, place, a.type, a.mean, a.n, v);
+  write<O, Acc>(a.out, place, a.type, a.mean, a.n, v, a.mirror);
 }
 
 // Units that a thread takes side by side: 64 bytes of them.

@@ -23,6 +23,7 @@ cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers&
                        static_cast<uint32_t>(plan.units),
                        p.out,
                        p.op == Op::Mean,
+                       mirror_of_result(p),
                        0,
                        1,
                        KeptIndex<A>(l, 0)};

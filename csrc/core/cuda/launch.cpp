@@ -25,10 +25,8 @@ cudaError_t launch(const Plan& plan, const Problem& p, const Buffers& b, cudaStr
       return launch_operator<Sum>(plan, p, b, stream, dependent);
     case Op::Prod:
       return launch_operator<Prod>(plan, p, b, stream, dependent);
-    case Op::Max:
-      return launch_operator<Max>(plan, p, b, stream, dependent);
     default:
-      return launch_operator<Min>(plan, p, b, stream, dependent);
+      return launch_operator<Max>(plan, p, b, stream, dependent);
   }
 }
 

@@ -42,6 +42,7 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   s.results = plan.finish != Finish::Partials;
   s.mean = p.op == Op::Mean && plan.finish != Finish::Partials;
   if (s.results) {
+    s.mirror = mirror_of_result(p);
     s.to = b.out;
     s.type = p.out;
     s.output_stride = l.kept_dims ? l.kept[0].out_stride : 0;
@@ -56,7 +57,7 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
 
 template <class O, class Acc>
 cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
-  const Source source{b.in, p.in, p.as_bool};
+  const Source source{b.in, p.in, p.as_bool, mirror_of_elements(p)};
   const Sink<Acc> sink = make_sink<Acc>(plan, p, b);
   const bool atomic = plan.finish == Finish::Atomic;
   const Launch l{plan.grid, plan.block, plan.shared_bytes,

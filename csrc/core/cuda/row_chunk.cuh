@@ -16,9 +16,10 @@ template <class Acc, Access A>
 struct RowsArgs {
   Source source;
   int64_t n, outputs;
-  FastDivisor units;  // CTAs per output
+  FastDivisor units;  // CTAs per output; if interleaved, CTAs per unit
   FastDivisor steps;  // of a row in a CTA, where its steps are its own
   int log_slots, rows_per_cta;
+  bool interleaved;  // Strided
   KeptIndex<A> kept;
   Sink<Acc> sink;
   Segments segments;  // Segmented: of vectors; AnywhereSegmented: of elements
@@ -26,11 +27,17 @@ struct RowsArgs {
 };
 
 template <class In, class O>
-__device__ __forceinline__ uint4 identity_vector() {
+__device__ __forceinline__ uint4 identity_vector(const Source& source) {
   Vector<In> v;
 #pragma unroll
   for (auto& e : v.e) e = identity_element<In, O>();
-  return bit_cast<uint4>(v);
+  return mirrored<O>(bit_cast<uint4>(v), source.mirror);
+}
+
+// What was loaded, as elements.
+template <class O, class In>
+__device__ __forceinline__ Vector<In> elements_of(const uint4& raw, const Source& source) {
+  return bit_cast<Vector<In>>(mirrored<O>(raw, source.mirror));
 }
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
@@ -75,21 +82,22 @@ struct Chunk {
     const In* row = static_cast<const In*>(a.source.data) + place;
     const int mine = (threadIdx.x % kWarp) * V;
     if constexpr (A == Access::Contiguous) {
-      load_from(row + first + mine, left, [](int i) { return i * kWarp * V; });
+      load_from(a.source, row + first + mine, left, [](int i) { return i * kWarp * V; });
     } else {
       // Most chunks lie in one segment.
       const uint32_t vector = static_cast<uint32_t>(first) / V, segment = a.segments.size.quotient(vector);
       const uint32_t in_segment = vector - segment * a.segments.size.divisor;
       if (in_segment + kChunk / V <= a.segments.size.divisor) {
-        load_from(row + segment * a.segments.outer + in_segment * V + mine, left, [](int i) { return i * kWarp * V; });
+        load_from(a.source, row + segment * a.segments.outer + in_segment * V + mine, left,
+                  [](int i) { return i * kWarp * V; });
       } else {
-        load_from(row, left, [&](int i) { return a.segments.at(vector + i * kWarp + threadIdx.x % kWarp); });
+        load_from(a.source, row, left, [&](int i) { return a.segments.at(vector + i * kWarp + threadIdx.x % kWarp); });
       }
     }
   }
 
   template <class At>
-  __device__ __forceinline__ void load_from(const In* row, int64_t left, At at) {
+  __device__ __forceinline__ void load_from(const Source& source, const In* row, int64_t left, At at) {
     if (left >= kChunk) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) part[i] = load16(row + at(i));
@@ -99,14 +107,14 @@ struct Chunk {
     const int count = left < 0 ? 0 : static_cast<int>(left), whole = count / V * V;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      part[i] = identity_vector<In, O>();
+      part[i] = identity_vector<In, O>(source);
       if (i * kWarp * V + mine < whole) part[i] = load16(row + at(i));
     }
     // The vector that crosses the row's end, element by element.
     const int crossing = whole / (kWarp * V);
     if (whole == count || mine != whole % (kWarp * V)) return;
     const In* begin = row + at(crossing);
-    auto v = bit_cast<Vector<In>>(identity_vector<In, O>());
+    auto v = bit_cast<Vector<In>>(identity_vector<In, O>(source));
 #pragma unroll
     for (int e = 0; e < V - 1; ++e) {
       if (whole + e < count) v.e[e] = begin[e];
@@ -118,7 +126,7 @@ struct Chunk {
   }
 
   // The lane's leaves of each set, combined.
-  __device__ __forceinline__ void reduce_leaves(Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
     if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
       int sum = 0;
 #pragma unroll
@@ -132,7 +140,7 @@ struct Chunk {
       Acc leaf[kLeavesPerSet];
 #pragma unroll
       for (int i = s; i < kLoads; i += kSets) {
-        const auto v = bit_cast<Vector<In>>(part[i]);
+        const auto v = elements_of<O, In>(part[i], source);
 #pragma unroll
         for (int e = 0; e < V; ++e) {
           const Acc x = widen<Acc>(v.e[e]);
@@ -155,10 +163,25 @@ struct Chunk<O, In, Acc, Access::Strided> {
   __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Strided>& a, int64_t place, int64_t first,
                                        int64_t left) {
     const int lane = threadIdx.x % kWarp;
-    if (a.reduced.dims <= 1 && left >= kChunk) {  // one address, and steps from it
+    if (a.reduced.dims <= 1) {  // one address, and steps from it
       const int64_t stride = a.reduced.dim[0].stride, from = place + (first + lane) * stride;
+      if (left >= kChunk) {
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) part[i].load(a.source, from + i * kWarp * stride);
+        for (int i = 0; i < kLoads; ++i) part[i].load(a.source, from + i * kWarp * stride);
+        return;
+      }
+      const auto load_half = [&](int begin) {
+#pragma unroll
+        for (int i = 0; i < kLoads / 2; ++i) {
+          const int at = begin + i;
+          part[at].load_if(at * kWarp + lane < left, a.source, from + at * kWarp * stride);
+        }
+      };
+      load_half(0);
+      if (left > kChunk / 2) return load_half(kLoads / 2);
+      // Rows of 257 to 512 elements are one such chunk, whose other loads should cost nothing.
+#pragma unroll
+      for (int i = kLoads / 2; i < kLoads; ++i) part[i].none(a.source);
       return;
     }
     const int count = static_cast<int>(min(left, static_cast<int64_t>(kChunk)));
@@ -171,13 +194,13 @@ struct Chunk<O, In, Acc, Access::Strided> {
     });
   }
 
-  __device__ __forceinline__ void reduce_leaves(Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
-      set[s] = part[s].template value<Acc>();
+      set[s] = part[s].template value<Acc>(source);
 #pragma unroll
       for (int step = 1; step < kSteps; ++step)
-        set[s] = O::combine(set[s], part[s + step * kSets].template value<Acc>());
+        set[s] = O::combine(set[s], part[s + step * kSets].template value<Acc>(source));
     }
   }
 };

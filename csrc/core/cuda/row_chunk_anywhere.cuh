@@ -23,18 +23,18 @@ struct Chunk<O, In, Acc, Access::Anywhere> {
 
   __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Anywhere>& a, int64_t place, int64_t first,
                                        int64_t left) {
-    load_from(static_cast<const In*>(a.source.data) + place + first, left);
+    load_from(a.source, static_cast<const In*>(a.source.data) + place + first, left);
   }
 
   // From `begin` on, `left` elements before the end of what lies there side by side.
-  __device__ __forceinline__ void load_from(const In* begin, int64_t left) {
+  __device__ __forceinline__ void load_from(const Source& source, const In* begin, int64_t left) {
     shift = static_cast<int>(reinterpret_cast<uintptr_t>(begin) % 16 / sizeof(In));
     const int lane = threadIdx.x % kWarp;
     const In* mine = begin - shift + lane * V;
     if (left >= kChunk + V) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) part[i] = load16(mine + i * kWarp * V);
-      part[kLoads] = identity_vector<In, O>();
+      part[kLoads] = identity_vector<In, O>(source);
       if (lane == 0) part[kLoads] = load16(mine + kChunk);
       return;
     }
@@ -42,13 +42,13 @@ struct Chunk<O, In, Acc, Access::Anywhere> {
     const int end = left <= 0 ? 0 : static_cast<int>(left) + shift, whole = end / V * V;
 #pragma unroll
     for (int i = 0; i <= kLoads; ++i) {
-      part[i] = identity_vector<In, O>();
+      part[i] = identity_vector<In, O>(source);
       const int from = i * kWarp * V + lane * V;
       if (from < whole && (i < kLoads || lane == 0)) part[i] = load16(mine + i * kWarp * V);
     }
     if (whole == end || lane * V != whole % (kWarp * V)) return;
     const int crossing = whole / (kWarp * V);
-    auto v = bit_cast<Vector<In>>(identity_vector<In, O>());
+    auto v = bit_cast<Vector<In>>(identity_vector<In, O>(source));
 #pragma unroll
     for (int e = 0; e < V - 1; ++e) {
       if (whole + e < end) v.e[e] = mine[crossing * kWarp * V + e];
@@ -66,7 +66,7 @@ struct Chunk<O, In, Acc, Access::Anywhere> {
     return {pick(x.x, y.x, later.x), pick(x.y, y.y, later.y), pick(x.z, y.z, later.z), pick(x.w, y.w, later.w)};
   }
 
-  __device__ __forceinline__ void reduce_leaves(Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
     const int lane = threadIdx.x % kWarp;
     // The bits of the first `shift` elements in lane 0, none in the others.
     const int bits = lane == 0 ? shift * static_cast<int>(sizeof(In)) * 8 : 0;
@@ -87,7 +87,7 @@ struct Chunk<O, In, Acc, Access::Anywhere> {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int s = i % kSets;
-      const auto v = bit_cast<Vector<In>>(s == 0 ? of_step(i, later) : part[i]);
+      const auto v = elements_of<O, In>(s == 0 ? of_step(i, later) : part[i], source);
 #pragma unroll
       for (int e = 0; e < V; ++e) {
         const Acc x = widen<Acc>(v.e[e]);
@@ -143,15 +143,15 @@ struct Chunk<O, In, Acc, Access::AnywhereSegmented> : Chunk<O, In, Acc, Access::
     const int64_t in_segment = element - segment * a.segments.size.divisor;
     const int64_t here = min(left, a.segments.size.divisor - in_segment);
     if (here >= min(left, static_cast<int64_t>(kChunk))) {
-      return this->load_from(row + segment * a.segments.outer + in_segment, here);
+      return this->load_from(a.source, row + segment * a.segments.outer + in_segment, here);
     }
     // Of several segments, which begin at different places: an element at a time.
     this->shift = 0;
-    this->part[kLoads] = identity_vector<In, O>();
+    this->part[kLoads] = identity_vector<In, O>(a.source);
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int mine = (i * kWarp + threadIdx.x % kWarp) * V;
-      auto v = bit_cast<Vector<In>>(identity_vector<In, O>());
+      auto v = bit_cast<Vector<In>>(identity_vector<In, O>(a.source));
 #pragma unroll
       for (int e = 0; e < V; ++e) {
         if (mine + e < left) v.e[e] = row[a.segments.at(element + mine + e)];

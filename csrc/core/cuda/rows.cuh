@@ -60,7 +60,12 @@ __global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<I
   Acc* slots = reinterpret_cast<Acc*>(shared);
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
-  const uint32_t tile = a.units.quotient(blockIdx.x), unit = blockIdx.x - tile * a.units.divisor;
+  uint32_t tile = a.units.quotient(blockIdx.x), unit = blockIdx.x - tile * a.units.divisor;
+  if (A == Access::Strided && a.interleaved) {
+    const uint32_t of_unit = unit;
+    unit = tile;
+    tile = of_unit;
+  }
   const int64_t row0 = static_cast<int64_t>(tile) * a.rows_per_cta;
   const int rows_here = static_cast<int>(min(static_cast<int64_t>(a.rows_per_cta), a.outputs - row0));
   const int chunks = rows_here << a.log_slots, in_row = (1 << a.log_slots) - 1;
@@ -92,7 +97,7 @@ __global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<I
     }
     a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) part[u].reduce_leaves(set + u * kSets);
+    for (int u = 0; u < kAtOnce; ++u) part[u].reduce_leaves(a.source, set + u * kSets);
     if (joined) {
       if constexpr (order_free<O, Acc>) {
 #pragma unroll
@@ -124,7 +129,7 @@ __global__ void __launch_bounds__(tuning::kRowsWarps* kWarp, rows_ctas_at_once<I
     arrive_in_cluster();
     if (unit > 0) return;
     wait_for_cluster();
-    v = tree_across_warp<O>(lane < a.units.divisor ? of_unit[lane] : O::template identity<Acc>());
+    v = tree_across_warp<O>(lane < a.sink.units ? of_unit[lane] : O::template identity<Acc>());
   }
   if (warp > 0 || (lane & ((1 << log_lanes) - 1)) != 0 || r >= rows_here) return;
   const int64_t row = row0 + r;

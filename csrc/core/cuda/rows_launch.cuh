@@ -14,10 +14,11 @@ RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source&
   return {source,
           layout.n,
           layout.outputs,
-          FastDivisor(plan.units),
+          FastDivisor(plan.interleaved ? plan.tiles : plan.units),
           FastDivisor((chunks + kAtOnce - 1) / kAtOnce),
           plan.log_slots,
           plan.rows_per_cta,
+          plan.interleaved,
           KeptIndex<A>(layout, 0),
           sink,
           {},
@@ -41,9 +42,11 @@ cudaError_t start_rows(const Plan& plan, const Problem& p, const Source& source,
         a.segments = segments(layout, 1);
         return start(rows<O, In, Acc, Access::AnywhereSegmented>, a, l);
       }
-      if (plan.anywhere) {
-        return start(rows<O, In, Acc, Access::Anywhere>,
-                     rows_args<O, In, Acc, Access::Anywhere>(plan, layout, source, sink), l);
+      if constexpr (sizeof(In) <= tuning::kRowsAnywhereElement) {
+        if (plan.anywhere) {
+          return start(rows<O, In, Acc, Access::Anywhere>,
+                       rows_args<O, In, Acc, Access::Anywhere>(plan, layout, source, sink), l);
+        }
       }
       if (plan.vector) {
         return start(rows<O, In, Acc, Access::Contiguous>,

@@ -1,5 +1,5 @@
 // Short rows: a group of 2^log_lanes lanes reduces a whole output of at most 256 elements, so every element is a
-// leaf. A lane holds one 16-byte vector of the row, or some elements from anywhere.
+// leaf. A lane holds one 16-byte vector of the row.
 #pragma once
 
 #include "rows.cuh"
@@ -13,55 +13,29 @@ struct ShortRowsArgs {
   int log_lanes;
   KeptIndex<A> kept;
   Sink<Acc> sink;
-  ReducedIndex<A> reduced;
 };
 
 // A lane's part of row `row`, which may not exist, nor may the lane's elements.
-template <class O, class In, class Acc, Access A, int Elements>
-struct RowPart {  // a vector
+template <class O, class In, class Acc, Access A>
+struct RowPart {
+  static constexpr int V = vector_width<In>;
   uint4 v;
+
   __device__ __forceinline__ void load(const ShortRowsArgs<Acc, A>& a, int64_t row, int in_group) {
-    v = identity_vector<In, O>();
-    if (in_group * Elements >= a.n || row >= a.outputs) return;
-    v = load16(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * Elements);
+    v = identity_vector<In, O>(a.source);
+    if (in_group * V >= a.n || row >= a.outputs) return;
+    v = load16(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
   }
-  __device__ __forceinline__ Acc reduce() const {
-    const auto x = bit_cast<Vector<In>>(v);
-    Acc leaf[Elements];
+  __device__ __forceinline__ Acc reduce(const Source& source) const {
+    const auto x = elements_of<O, In>(v, source);
+    Acc leaf[V];
 #pragma unroll
-    for (int e = 0; e < Elements; ++e) leaf[e] = widen<Acc>(x.e[e]);
-    return tree<O>(leaf);
-  }
-};
-template <class O, class In, class Acc, int Elements>
-struct RowPart<O, In, Acc, Access::Strided, Elements> {  // single elements
-  Element<O, In, Acc> v[Elements];
-  int count;  // of them that exist; in the place of others, some that do are read
-  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, Access::Strided>& a, int64_t row, int in_group) {
-    const int last = static_cast<int>(a.n) - 1, first = in_group * Elements;
-    count = row < a.outputs ? last + 1 - first : 0;
-    if (last < 0) return;
-    const int64_t place = a.kept.in(min(row, a.outputs - 1));
-    a.reduced.with_place([&](auto at) {
-#pragma unroll
-      for (int e = 0; e < Elements; ++e) {
-        if (e > last) break;  // in no lane
-        v[e].load(a.source, place + at(min(first + e, last)));
-      }
-    });
-  }
-  __device__ __forceinline__ Acc reduce() const {
-    Acc leaf[Elements];
-#pragma unroll
-    for (int e = 0; e < Elements; ++e) {
-      leaf[e] = e < count ? v[e].template value<Acc>() : O::template identity<Acc>();
-    }
+    for (int e = 0; e < V; ++e) leaf[e] = widen<Acc>(x.e[e]);
     return tree<O>(leaf);
   }
 };
 
-// `Elements` of a lane: those of a vector, or so many one at a time.
-template <class O, class In, class Acc, Access A, int Elements>
+template <class O, class In, class Acc, Access A>
 __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
     short_rows(const __grid_constant__ ShortRowsArgs<Acc, A> a) {
   constexpr int kUnroll = tuning::kShortRowsUnroll;
@@ -71,14 +45,14 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   const int64_t first =
       (static_cast<int64_t>(blockIdx.x) * tuning::kShortRowsWarps + warp) * (kUnroll * rows_per_warp) +
       (lane >> a.log_lanes);
-  RowPart<O, In, Acc, A, Elements> part[kUnroll];
+  RowPart<O, In, Acc, A> part[kUnroll];
   wait_for_previous_kernel();
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) part[u].load(a, first + u * rows_per_warp, in_group);
   allow_next_kernel_if_small();
   Acc v[kUnroll];
 #pragma unroll
-  for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce();
+  for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce(a.source);
 
   // Rows in flight that a group's lanes can share out: at each of the first levels a lane hands half of its rows to
   // its neighbour and gets the neighbour's part of the other half, so that shuffles and stores are few.
@@ -104,7 +78,8 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + (shared_out + u) * rows_per_warp;
     if (u < kept && row < a.outputs) {
-      write<O, LikelyOut<In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.mean, a.n, v[u]);
+      write<O, LikelyOut<In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.mean, a.n, v[u],
+                                   a.sink.mirror);
     }
   }
 }

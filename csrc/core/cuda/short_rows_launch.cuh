@@ -1,7 +1,8 @@
-// From a plan to the arguments of short rows and staged rows.
+// From a plan to the arguments of short rows, staged rows and scattered rows.
 #pragma once
 
 #include "element_type.cuh"
+#include "scattered_rows.cuh"
 #include "short_rows.cuh"
 #include "staged_rows.cuh"
 #include "start.cuh"
@@ -11,7 +12,7 @@ namespace torch_reduce::cuda {
 template <class Acc, Access A>
 ShortRowsArgs<Acc, A> short_rows_args(const Plan& plan, const Layout& layout, const Source& source,
                                       const Sink<Acc>& sink) {
-  return {source, layout.n, layout.outputs, plan.log_lanes, KeptIndex<A>(layout, 0), sink, ReducedIndex<A>(layout)};
+  return {source, layout.n, layout.outputs, plan.log_lanes, KeptIndex<A>(layout, 0), sink};
 }
 
 template <class O, class Acc>
@@ -21,7 +22,7 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
     using In = typename decltype(tag)::type;
     if constexpr (!std::is_same<In, Any>::value) {
       if (plan.segmented) {
-        return start(short_rows<O, In, Acc, Access::Segmented, vector_width<In>>,
+        return start(short_rows<O, In, Acc, Access::Segmented>,
                      short_rows_args<Acc, Access::Segmented>(plan, p.layout, source, sink), l);
       }
       if (plan.anywhere) {
@@ -37,12 +38,23 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
         return start(kernel, a, l);
       }
       if (plan.vector) {
-        return start(short_rows<O, In, Acc, Access::Contiguous, vector_width<In>>,
+        return start(short_rows<O, In, Acc, Access::Contiguous>,
                      short_rows_args<Acc, Access::Contiguous>(plan, p.layout, source, sink), l);
       }
     }
-    return start(short_rows<O, In, Acc, Access::Strided, tuning::kShortRowsElements>,
-                 short_rows_args<Acc, Access::Strided>(plan, p.layout, source, sink), l);
+    auto* kernel = plan.lane_elements == 1   ? scattered_rows<O, In, Acc, 1, 8>
+                   : plan.lane_elements == 2 ? scattered_rows<O, In, Acc, 2, 8>
+                   : plan.lane_elements == 4 ? scattered_rows<O, In, Acc, 4, 4>
+                   : plan.lane_rows == 2     ? scattered_rows<O, In, Acc, 8, 2>
+                                             : scattered_rows<O, In, Acc, 8, 1>;
+    const ScatteredRowsArgs<Acc> a{source,
+                                   p.layout.n,
+                                   p.layout.outputs,
+                                   plan.log_lanes,
+                                   KeptIndex<Access::Strided>(p.layout, 0),
+                                   sink,
+                                   ReducedIndex<Access::Strided>(p.layout)};
+    return start(kernel, a, l);
   });
 }
 

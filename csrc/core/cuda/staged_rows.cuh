@@ -49,25 +49,25 @@ __device__ __forceinline__ void stage(const In* from, const In* to, const In* en
 
 // A row of at most 8 << log_lanes elements, by so many lanes: in each of them.
 template <class O, class In, class Acc>
-__device__ __forceinline__ Acc reduce_in_group(const In* row, int n, int log_lanes) {
+__device__ __forceinline__ Acc reduce_in_group(const Source& source, const In* row, int n, int log_lanes) {
   constexpr int kElements = tuning::kShortRowsElements;
   const int first = (threadIdx.x & ((1 << log_lanes) - 1)) * kElements;
   Acc leaf[kElements];
 #pragma unroll
   for (int e = 0; e < kElements; ++e) {
-    leaf[e] = first + e < n ? widen<Acc>(row[first + e]) : O::template identity<Acc>();
+    leaf[e] = first + e < n ? widen<Acc>(mirrored<O>(row[first + e], source.mirror)) : O::template identity<Acc>();
   }
   return tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
 }
 
 // A row of at most 32 * Sets elements, by the warp: in every lane.
 template <class O, class In, class Acc, int Sets>
-__device__ __forceinline__ Acc reduce_together(const In* row, int n) {
+__device__ __forceinline__ Acc reduce_together(const Source& source, const In* row, int n) {
   Acc set[Sets];
 #pragma unroll
   for (int s = 0; s < Sets; ++s) {
     const int k = s * kWarp + threadIdx.x % kWarp;
-    set[s] = k < n ? widen<Acc>(row[k]) : O::template identity<Acc>();
+    set[s] = k < n ? widen<Acc>(mirrored<O>(row[k], source.mirror)) : O::template identity<Acc>();
   }
   return tree_across_warp_and_sets<O, Sets>(set);
 }
@@ -91,20 +91,22 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   const In* first = reinterpret_cast<const In*>(staged + reinterpret_cast<uintptr_t>(from) % 16);
   const int stride = static_cast<int>(a.kept.in_stride);
   auto send = [&](int r, Acc v) {
-    write<O, LikelyOut<In, Acc>>(a.sink.to, (row0 + r) * a.sink.output_stride, a.sink.type, a.sink.mean, a.n, v);
+    write<O, LikelyOut<In, Acc>>(a.sink.to, (row0 + r) * a.sink.output_stride, a.sink.type, a.sink.mean, a.n, v,
+                                 a.sink.mirror);
   };
   if constexpr (InGroups) {
 #pragma unroll 2
     for (int r0 = 0; r0 < rows; r0 += kWarp >> a.log_lanes) {
       const int r = r0 + (lane >> a.log_lanes);
-      const Acc v = reduce_in_group<O, In, Acc>(first + min(r, rows - 1) * stride, n, a.log_lanes);
+      const Acc v = reduce_in_group<O, In, Acc>(a.source, first + min(r, rows - 1) * stride, n, a.log_lanes);
       if (r < rows && (lane & ((1 << a.log_lanes) - 1)) == 0) send(r, v);
     }
   } else {
 #pragma unroll 1
     for (int r = 0; r < rows; ++r) {
       const In* row = first + r * stride;
-      const Acc v = n <= 4 * kWarp ? reduce_together<O, In, Acc, 4>(row, n) : reduce_together<O, In, Acc, 8>(row, n);
+      const Acc v = n <= 4 * kWarp ? reduce_together<O, In, Acc, 4>(a.source, row, n)
+                                   : reduce_together<O, In, Acc, 8>(a.source, row, n);
       if (lane == 0) send(r, v);
     }
   }

@@ -1,0 +1,35 @@
+// Columns of a few elements: a thread has the whole of its V columns, 16 bytes of every row, and writes them. There is
+// no more to it, as such columns are slow for instructions: in the kernel of columns of any length, (3, 2^24) of bf16
+// took 24 million and 35.6 us, where one that inductor compiles takes 5 million and 31.9.
+#pragma once
+
+#include "columns.cuh"
+
+namespace torch_reduce::cuda {
+
+// `tiles_across` are the threads side by side over a row.
+template <class O, class In, class Acc>
+__global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasAtOnce)
+    stacked_columns(const __grid_constant__ ColumnsArgs<Acc, Access::Contiguous> a) {
+  constexpr int V = vector_width<In>;
+  const uint32_t index = blockIdx.x * tuning::kStackedThreads + threadIdx.x;
+  const uint32_t outer = a.tiles_across.quotient(index);
+  const int64_t column = static_cast<int64_t>(index - outer * a.tiles_across.divisor) * V;
+  if (index >= a.tiles.divisor) return;
+  Loads<O, In, Acc, Access::Contiguous, tuning::kStackedLeaves, 1> loads;
+  wait_for_previous_kernel();
+  loads.load(a, a.outer.in(outer) + column, 0, 0, a.n == tuning::kStackedLeaves);
+  allow_next_kernel_if_small();
+  const auto sums = reduce(a.source, loads);
+  Columns<Acc, V> c;
+#pragma unroll
+  for (int e = 0; e < V; ++e) c.e[e] = sums.e[e];
+  const int64_t place = outer * a.sink.output_stride;
+  if (a.wide_store) return write_wide<O, In>(a.sink, place + column, c);
+#pragma unroll
+  for (int e = 0; e < V; ++e) {
+    deliver<O, LikelyOut<In, Acc>>(a.sink, place + (column + e) * a.to_stride, c.e[e]);
+  }
+}
+
+}  // namespace torch_reduce::cuda

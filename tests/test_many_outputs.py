@@ -1,0 +1,82 @@
+"""Shapes that fill a GPU with outputs: several rows to a lane, columns to a thread, CTAs in more than one wave. Their
+bits are the CPU's, which other tests hold against the model."""
+
+import pytest
+import torch
+from strategies import like
+
+import torch_reduce
+from torch_reduce.testing import assert_same_bits, fill, legal_plans
+
+pytestmark = pytest.mark.cuda
+DTYPES = [torch.float32, torch.bfloat16, torch.float64, torch.uint8, torch.int8, torch.int64, torch.bool]
+OPS = ["sum", "mean", "prod", "amax", "amin"]
+
+
+def check(x, dim, ops=OPS):
+    """Every operator, by the plan that is chosen and by every other one that is legal."""
+    on_gpu = like(x, "cuda")
+    for op in ops:
+        if op == "mean" and not x.dtype.is_floating_point:
+            continue
+        call = getattr(torch_reduce, op)
+        expected = call(x, dim)
+        plan = torch_reduce.explain(on_gpu, dim, op=op)
+        assert_same_bits(call(on_gpu, dim), expected, (op, plan))
+        for plan in legal_plans(on_gpu, dim, op=op):
+            assert_same_bits(call(on_gpu, dim), expected, (op, plan))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 33], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_scattered_rows(n, dtype):
+    """More rows than groups of lanes that run at once, and one less than a multiple of those of a CTA."""
+    lanes = -(-n // 8)
+    outputs = 2 * 135_168 // lanes - 1
+    check(fill((n, 2 * outputs), dtype)[:, ::2], 0, ["sum", "amin"])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_scattered_rows_whose_results_lie_across(dtype):
+    x = fill((7, 90, 3, 250), dtype)
+    for order in ((3, 0, 1, 2), (1, 3, 2, 0), (0, 3, 1, 2)):
+        check(x.permute(order), order.index(2), ["sum", "amax", "amin"])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_stacked_columns(n, dtype):
+    x = fill((5, n, 256), dtype)
+    check(x, 1)
+    check(x[0], 0)
+    check(x[:, :, 64:192], 1, ["sum", "amin"])
+
+
+def test_stacked_columns_with_results_apart():
+    x = fill((3, 1 << 16), torch.bfloat16)
+    out = torch.full((1 << 17,), 7.0, dtype=torch.bfloat16, device="cuda")
+    torch_reduce.sum(like(x, "cuda"), 0, out=out[::2])
+    assert_same_bits(out[::2], torch_reduce.sum(x, 0))
+    assert bool((out[1::2] == 7).all())
+    assert_same_bits(
+        torch_reduce.sum(like(x, "cuda"), 0, dtype=torch.float32), torch_reduce.sum(x, 0, dtype=torch.float32)
+    )
+
+
+@pytest.mark.parametrize("columns", [63, 64, 128, 249, 251, 669], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.uint8], ids=str)
+def test_columns_in_between_one_wave_and_two(columns, dtype):
+    """CTAs of half as many warps, lanes that lend what they load, and columns that begin anywhere."""
+    for outer, n in ((601, 300), (130, 900)):
+        check(fill((outer, n, columns), dtype), 1, ["sum"])
+
+
+@pytest.mark.parametrize("n", [300, 512, 513, 800, 1030], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_rows_of_a_part_of_a_chunk(n, dtype):
+    check(fill((333, 2 * n), dtype)[:, ::2], 1, ["sum", "amin"])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8], ids=str)
+def test_rows_that_interleave(dtype):
+    check(fill((20_000, 2, 3, 7), dtype), (0, 3), ["sum", "amax"])
