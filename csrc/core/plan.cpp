@@ -105,7 +105,8 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
     return pick(f);
   }
 
-  if (tiles_are_better(p)) return pick(Family::Tiles);
+  const Family across_memory = family_across_memory(p);
+  if (across_memory != Family::Empty) return pick(across_memory);
   const bool tiny = l.outputs > 1 && l.n * l.outputs < kScatteredTiny;
   if (tiny && s.short_scalar && vector_allowed && !s.short_vector) return {Family::ShortRows, false};
   const int64_t kept_stride = l.kept_dims ? l.kept[l.kept_dims - 1].in_stride : 0;

@@ -13,8 +13,10 @@ struct Cut {
   int64_t warps = kColumnsWarps;  // of a CTA, at most
 };
 
-int64_t ctas_at_once(const Plan& plan, const Tuning& t) {
-  return plan.anywhere ? std::min<int64_t>(kColumnsAnywhereCtasAtOnce, t.columns_ctas_per_sm) : t.columns_ctas_per_sm;
+// Of an SM, as the kernels are compiled.
+int64_t ctas_at_once(const Plan& plan, const Problem& p, const Shape& s) {
+  const int64_t column_bytes = (plan.vector ? s.v : 1) * static_cast<int64_t>(size_of(p.compute));
+  return columns_ctas_at_once(plan.anywhere, column_bytes, plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads);
 }
 
 Plan columns_across(Plan plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c, const Cut& cut) {
@@ -63,7 +65,7 @@ Plan columns_across(Plan plan, const Problem& p, const Shape& s, const Gpu& gpu,
 // twice as many of which run at once.
 Plan columns_at_once(const Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c, Cut cut) {
   const Plan whole = columns_across(plan, p, s, gpu, c, cut);
-  const int64_t at_once = ctas_at_once(plan, gpu.tuning) * gpu.sms;
+  const int64_t at_once = ctas_at_once(plan, p, s) * gpu.sms;
   if (whole.grid <= at_once || whole.grid > 2 * at_once || whole.log_warps_along == 0) return whole;
   cut.warps = kColumnsWarps / 2;
   cut.wanted = whole.units > 1 ? whole.grid : 0;
@@ -72,12 +74,13 @@ Plan columns_at_once(const Plan& plan, const Problem& p, const Shape& s, const G
 }
 
 constexpr int64_t kLeastLanesAnywhere = 8;
+constexpr int64_t kLeastLanesOfRows = 16;  // fewer read too much beside what they need
 
 // Lanes side by side where the last one has no columns of its own: as few as leave a tenth more of them busy.
 int64_t lanes_anywhere(int64_t vectors) {
   int64_t best = std::min<int64_t>(kWarp, power_of_two_above(vectors + 1));
   const auto lanes = [&](int64_t across) { return ceil_div(vectors, across - 1) * across; };  // in all
-  for (int64_t across = best / 2; across >= kLeastLanesAnywhere; across /= 2) {
+  for (int64_t across = best / 2; across >= kLeastLanesOfRows; across /= 2) {
     if (lanes(across) * 11 <= lanes(best) * 10) best = across;
   }
   return best;
@@ -92,7 +95,10 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   const Layout& l = p.layout;
   const Tuning& t = gpu.tuning;
   const int64_t v = plan.vector ? s.v : 1, element = static_cast<int64_t>(size_of(p.in));
-  plan.segmented = plan.vector && !s.column_vector && s.column_segmented;
+  // Segmented columns have no kernel for leaves of one element, and 71 elements of four steps left three of four loads
+  // without any: (1240, 71, 184, 4) over 1, sliced, of bf16 took 138 us, 90 % of the SMs' slots.
+  const bool one_element = l.n <= kLeaves && s.column_anywhere;
+  plan.segmented = plan.vector && !s.column_vector && s.column_segmented && !one_element;
   plan.anywhere = plan.vector && !s.column_vector && !s.column_segmented;
   const int64_t vectors = ceil_div(l.kept[l.kept_dims - 1].size, v);
   const int64_t widest =
@@ -111,7 +117,7 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
   const bool small = l.outputs * l.n * element <= on_all_sms(gpu, t.columns_small_per_sm);
-  const int64_t wanted = ctas_at_once(plan, t) * gpu.sms;
+  const int64_t wanted = std::min(ctas_at_once(plan, p, s), t.columns_ctas_per_sm) * gpu.sms;
   const int64_t wide_enough = t.columns_uncut_ctas_per_sm * gpu.sms;
 
   if (!c.split && !small) {

@@ -39,9 +39,10 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu);
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 
-// Whether tiles can do it, and whether they read memory in longer runs than rows or columns would.
+// Whether tiles can do it; and where they would read memory in longer runs than rows or columns do, Tiles, or Rows if
+// what a chunk's neighbours have of a cache makes up for that. Else Empty: it is for others to say.
 bool tiles_are_legal(const Problem& p);
-bool tiles_are_better(const Problem& p);
+Family family_across_memory(const Problem& p);
 void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& c);
 
 }  // namespace torch_reduce::planning

@@ -172,13 +172,13 @@ bool tiles_are_legal(const Problem& p) {
   return run > 0;
 }
 
-bool tiles_are_better(const Problem& p) {
+Family family_across_memory(const Problem& p) {
   const Layout& l = p.layout;
-  if (l.n < kTilesLeast || l.reduced_dims < 2) return false;
+  if (l.n < kTilesLeast || l.n * l.outputs < kTilesLeastInAll || l.reduced_dims < 2) return Family::Empty;
   const int64_t inner = l.reduced[l.reduced_dims - 1].stride;
   bool closer = false;
   for (int d = 0; d + 1 < l.reduced_dims; ++d) closer |= l.reduced[d].stride < inner;
-  if (!closer || !tiles_are_legal(p)) return false;
+  if (!closer || !tiles_are_legal(p)) return Family::Empty;
 
   const int64_t element = static_cast<int64_t>(size_of(p.in));
   int64_t run;
@@ -187,11 +187,12 @@ bool tiles_are_better(const Problem& p) {
   add_consecutive(row, l, 0, l.reduced_dims, kWarp);
   add_rows(column, l, 0, kWarp);
   const int64_t others = std::max(row.run(), column.run()) * element;
+  const bool worth_it = best.strips ? l.n * l.outputs >= kStripsLeast : size_behind(l, best.cut) >= kTilesBatch;
+  if (run < kSector / 2 || run <= others || !worth_it) return Family::Empty;
   Box chunk;
   add_consecutive(chunk, l, 0, l.reduced_dims, kChunk);
-  if (row.sectors(element) < kTilesLeastSectors || chunk.run() * element >= kRowsRun) return false;
-  const bool worth_it = best.strips ? l.n * l.outputs >= kStripsLeast : size_behind(l, best.cut) >= kTilesBatch;
-  return run >= kSector / 2 && run > others && worth_it;
+  const bool rows = row.sectors(element) < kTilesLeastSectors || chunk.run() * element >= kRowsRun;
+  return rows ? Family::Rows : Family::Tiles;
 }
 
 void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& c) {

@@ -35,10 +35,13 @@ constexpr int64_t kScatteredTiny = 1 << 18;
 constexpr int64_t kScattered = 128;
 
 constexpr int kColumnsWarps = 8;
-constexpr int kColumnsCtasAtOnce = 4;         // registers for as many per SM
 constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
-constexpr int kColumnsElementwiseCtasAtOnce = 3;
-constexpr int kColumnsAnywhereCtasAtOnce = 3;   // with four, registers spill
+// Registers for as many CTAs per SM, by the bytes of a thread's columns in the compute type and by its loads. With
+// four, columns that begin anywhere spill.
+constexpr int kColumnsCtasAtOnce = 4;
+constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int loads) {
+  return column_bytes > 64 ? 2 : anywhere || column_bytes > 32 || loads > kLoadsInFlight ? 3 : kColumnsCtasAtOnce;
+}
 constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
 // Columns of up to so many elements are a thread's own. It has few loads, so that more threads must have theirs in
 // flight: (3, 2^24) of bf16 took 43 us with registers for four CTAs and 37 us with six.
@@ -59,9 +62,10 @@ constexpr int64_t kTilesMostSlots = 256;
 // Loads in flight per thread. Lines of fewer elements are no faster than rows ((8, 16000000) of bf16, transposed, took
 // 407 us, by rows 342), so they are only taken on demand.
 constexpr int kTilesBatch = 16;
-// Elements of an output, below which rows are faster, as more CTAs share the work: (35, 27, 189) of bf16, the last two
-// transposed, took 8.5 us, by rows 4.4.
-constexpr int64_t kTilesLeast = 1 << 18;
+// Elements of an output, below which one launch of another family is faster; and in all, below which rows are, as more
+// CTAs share the work: (35, 27, 189) of bf16, the last two transposed, took 8.5 us, by rows 4.4.
+constexpr int64_t kTilesLeast = 1 << 12;
+constexpr int64_t kTilesLeastInAll = 1 << 18;
 // Sectors that 32 neighbours of a row lie in, up to which rows are faster, as they are where a chunk is made of so many
 // bytes side by side: (2, 4233607) of bf16, transposed, took 34 us, by rows 12; (962, 1252, 17, 3) of fp32, in the
 // order 2, 3, 0, 1, 112, by rows 87.

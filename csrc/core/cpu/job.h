@@ -27,7 +27,9 @@ struct Job {
 
   // The same for `chunks` of elements.
   int64_t chunks_prefetch() const {
-    if (elements.size != 4 || plan.expected_bytes > kPrefetchChunksAbove) return prefetch();
+    if (elements.size != 4) return prefetch();
+    if (kVectorBytes < 64) return plan.expected_bytes > kPrefetchChunksAboveAvx2 ? kChunksPrefetchAvx2 : 0;
+    if (plan.expected_bytes > kPrefetchChunksAbove) return prefetch();
     return plan.expected_bytes <= kRollUpTo ? kRolled : 0;
   }
 

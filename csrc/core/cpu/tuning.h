@@ -43,6 +43,11 @@ constexpr __attribute__((always_inline)) inline int64_t prefetch_distance(int64_
 // is a fourth slower at 24 MB, and no faster before 64 MB.
 constexpr int64_t kRollUpTo = int64_t{8} << 20, kPrefetchChunksAbove = int64_t{64} << 20;
 
+// The same with less than AVX-512, on a machine with 512 KB of second and 32 MB of third cache: torch.sum took 0.64 of
+// our time for 16 MB, 0.62 for 32 and 0.76 for 256 where nothing was fetched, or 2048 bytes ahead; now 0.99, 0.84,
+// 0.83.
+constexpr int64_t kPrefetchChunksAboveAvx2 = int64_t{12} << 20, kChunksPrefetchAvx2 = 8192;
+
 // A chunk of several columns is read in four places at once, and wants it from further ahead still.
 constexpr int64_t kChunkPrefetch = 12288;
 

@@ -178,24 +178,25 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
       }
       return;
     }
-    // Whole blocks are all under way before what the tensor's end cuts is looked for.
-    const In* end = source + (a.n - 1) * a.next_row + left;
+    // All rows but the last two, then those, whose blocks may be cut off by the tensor's end.
     const auto of = [&](int k, int s) { return first + k * a.next_row - shift(k) / sizeof(In) + s * a.next_step; };
-    const auto exists = [&](int k, int s) { return row + k + s * kLeaves < a.n; };
+    const int rows = static_cast<int>(max(min(a.n - row, int64_t{2 * kChunk}), int64_t{0}));  // from this one on
 #pragma unroll
     for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
         raw[k][s] = identity_vector<In, O>(a.source);
-        load16_if(exists(k, s) && of(k, s) + V <= end, of(k, s), raw[k][s]);
+        load16_if(k + s * kLeaves + 2 < rows, of(k, s), raw[k][s]);
       }
     }
-    if (row + Leaves + (Steps - 1) * kLeaves + 2 <= a.n) return;
+    if (rows > Leaves + (Steps - 1) * kLeaves + 1) return;
+    const In* end = source + (a.n - 1) * a.next_row + left;
 #pragma unroll
     for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
-        if (exists(k, s) && of(k, s) < end && of(k, s) + V > end) raw[k][s] = load_before<O>(a.source, of(k, s), end);
+        const int behind = rows - (k + s * kLeaves);  // this one included
+        if (behind == 1 || behind == 2) raw[k][s] = load_before<O>(a.source, of(k, s), end);
       }
     }
   }

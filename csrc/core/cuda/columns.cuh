@@ -50,14 +50,6 @@ __device__ __forceinline__ Columns<Acc, V> push_batch(Acc* level, int width, uin
   return c;
 }
 
-// Registers for as many CTAs per SM, by the bytes of a thread's columns and its loads.
-template <Access A, size_t ColumnBytes, int Loads>
-constexpr int columns_ctas_at_once = ColumnBytes > 64                 ? 2
-                                     : A == Access::Anywhere          ? tuning::kColumnsAnywhereCtasAtOnce
-                                     : ColumnBytes > 32               ? 3
-                                     : Loads > tuning::kLoadsInFlight ? tuning::kColumnsElementwiseCtasAtOnce
-                                                                      : tuning::kColumnsCtasAtOnce;
-
 // Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %.
 template <Access A>
 constexpr bool columns_in_clusters = A != Access::Contiguous;
@@ -66,7 +58,8 @@ constexpr bool columns_in_clusters = A != Access::Contiguous;
 // more elements. Half of a batch is being loaded while the other half is combined.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
-                                  columns_ctas_at_once<A, column_width<In, A>() * sizeof(Acc), Leaves * Steps>)
+                                  tuning::columns_ctas_at_once(A == Access::Anywhere,
+                                                               column_width<In, A>() * sizeof(Acc), Leaves* Steps))
     columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
   constexpr int V = column_width<In, A>();
   constexpr int kHalf = Leaves / 2;

@@ -1,6 +1,8 @@
 // From a plan to the arguments of short rows, staged rows and scattered rows.
 #pragma once
 
+#include <algorithm>
+
 #include "element_type.cuh"
 #include "scattered_rows.cuh"
 #include "short_rows.cuh"
@@ -13,6 +15,14 @@ template <class Acc, Access A>
 ShortRowsArgs<Acc, A> short_rows_args(const Plan& plan, const Layout& layout, const Source& source,
                                       const Sink<Acc>& sink) {
   return {source, layout.n, layout.outputs, plan.log_lanes, KeptIndex<A>(layout, 0), sink};
+}
+
+// Outputs in the order of their results: what only copies reads across memory rather than writes across it, as parts of
+// sectors are slower to write. (1034, 11610) of fp32, transposed, took 203 us.
+inline Layout by_output(Layout layout) {
+  std::sort(layout.kept, layout.kept + layout.kept_dims,
+            [](const KeptDim& a, const KeptDim& b) { return a.out_stride > b.out_stride; });
+  return layout;
 }
 
 template <class O, class Acc>
@@ -51,7 +61,7 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
                                    p.layout.n,
                                    p.layout.outputs,
                                    plan.log_lanes,
-                                   KeptIndex<Access::Strided>(p.layout, 0),
+                                   KeptIndex<Access::Strided>(p.layout.n == 1 ? by_output(p.layout) : p.layout, 0),
                                    sink,
                                    ReducedIndex<Access::Strided>(p.layout)};
     return start(kernel, a, l);

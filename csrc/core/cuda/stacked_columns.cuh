@@ -16,14 +16,24 @@ __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasA
   const uint32_t outer = a.tiles_across.quotient(index);
   const int64_t column = static_cast<int64_t>(index - outer * a.tiles_across.divisor) * V;
   if (index >= a.tiles.divisor) return;
-  Loads<O, In, Acc, Access::Contiguous, tuning::kStackedLeaves, 1> loads;
+  const In* first = static_cast<const In*>(a.source.data) + a.outer.in(outer) + column;
+  const int n = static_cast<int>(a.n);
+  uint4 raw[tuning::kStackedLeaves];
   wait_for_previous_kernel();
-  loads.load(a, a.outer.in(outer) + column, 0, 0, a.n == tuning::kStackedLeaves);
-  allow_next_kernel_if_small();
-  const auto sums = reduce(a.source, loads);
-  Columns<Acc, V> c;
 #pragma unroll
-  for (int e = 0; e < V; ++e) c.e[e] = sums.e[e];
+  for (int k = 0; k < tuning::kStackedLeaves; ++k) {
+    if (k < n) raw[k] = load16_kept(first + k * a.next_row);
+  }
+  allow_next_kernel_if_small();
+  // The tree, without its missing parts, as all threads miss the same.
+  const auto leaf = [&](int k) { return widen_columns<In, Acc>(elements_of<O, In>(raw[k], a.source)); };
+  auto c = leaf(0);
+  if (n > 1) c = ByColumn<O>::combine(c, leaf(1));
+  if (n > 2) {
+    auto upper = leaf(2);
+    if (n > 3) upper = ByColumn<O>::combine(upper, leaf(3));
+    c = ByColumn<O>::combine(c, upper);
+  }
   const int64_t place = outer * a.sink.output_stride;
   if (a.wide_store) return write_wide<O, In>(a.sink, place + column, c);
 #pragma unroll

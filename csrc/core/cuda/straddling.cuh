@@ -21,6 +21,7 @@ __device__ __forceinline__ void load16_if(bool exist, const void* p, uint4& v) {
 // Of the 16 bytes at `block`, the elements before `end`, and identities.
 template <class O, class In>
 __device__ __forceinline__ uint4 load_before(const Source& source, const In* block, const In* end) {
+  if (block + vector_width<In> <= end) return load16_kept(block);
   auto v = bit_cast<Vector<In>>(identity_vector<In, O>(source));
 #pragma unroll
   for (int e = 0; e < vector_width<In> - 1; ++e) {
