@@ -80,3 +80,12 @@ def test_rows_of_a_part_of_a_chunk(n, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8], ids=str)
 def test_rows_that_interleave(dtype):
     check(fill((20_000, 2, 3, 7), dtype), (0, 3), ["sum", "amax"])
+
+
+@pytest.mark.parametrize("n", [2, 9, 71, 256, 257], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.uint8], ids=str)
+def test_columns_of_several_kept_dims(n, dtype):
+    """Aligned, but cut out, so that kept dims do not merge; leaves of one element and of more."""
+    x = fill((3, n + 4, 50, 96), dtype)[:, 3 : n + 3, :, 16:80]
+    check(x.permute(2, 1, 3, 0), 1, ["sum", "amin"])
+    check(x, 1, ["sum"])

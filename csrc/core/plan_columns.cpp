@@ -99,7 +99,7 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   // without any: (1240, 71, 184, 4) over 1, sliced, of bf16 took 138 us, 90 % of the SMs' slots.
   const bool one_element = l.n <= kLeaves && s.column_anywhere;
   plan.segmented = plan.vector && !s.column_vector && s.column_segmented && !one_element;
-  plan.anywhere = plan.vector && !s.column_vector && !s.column_segmented;
+  plan.anywhere = plan.vector && !s.column_vector && !plan.segmented;
   const int64_t vectors = ceil_div(l.kept[l.kept_dims - 1].size, v);
   const int64_t widest =
       plan.anywhere ? lanes_anywhere(vectors) : std::min<int64_t>(kWarp, power_of_two_above(vectors));
