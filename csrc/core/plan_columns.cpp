@@ -106,7 +106,8 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   const int64_t widest =
       plan.anywhere ? lanes_anywhere(vectors) : std::min<int64_t>(kWarp, power_of_two_above(vectors));
   const int64_t threads = l.outputs / v;
-  if (plan.vector && !plan.segmented && !plan.anywhere && l.n <= kStackedLeaves && threads < kMaxGrid && !c.split) {
+  if (plan.vector && !plan.segmented && !plan.anywhere && l.n > 0 && l.n <= kStackedLeaves && threads < kMaxGrid &&
+      !c.split) {
     plan.stacked = true;
     plan.tiles = threads;
     plan.tile_columns = v;
