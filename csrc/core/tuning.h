@@ -68,7 +68,7 @@ constexpr int64_t kTilesLeast = 1 << 12;
 constexpr int64_t kTilesLeastInAll = 1 << 18;
 // Sectors that 32 neighbours of a row lie in, up to which rows are faster, as they are where a chunk is made of so many
 // bytes side by side: (2, 4233607) of bf16, transposed, took 34 us, by rows 12; (962, 1252, 17, 3) of fp32, in the
-// order 2, 3, 0, 1, 112, by rows 87. But (9884, 879, 3, 7) of bf16, in that order, took 304, by rows 366.
+// order 2, 3, 0, 1, 112, by rows 91. But (9884, 879, 3, 7) of bf16, in that order, took 304, by rows 366.
 constexpr int64_t kTilesLeastSectors = 9;
 constexpr int64_t kRowsRun = 64;
 // Strips: threads of a row (so many registers hold leaves), loads in flight per thread, and neighbouring rows. A row
