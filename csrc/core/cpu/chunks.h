@@ -20,16 +20,19 @@ TR_HD bool can_group(int64_t group) {
 
 // ---- the order is fixed -----------------------------------------------------------------------------
 
-// Pointers stay as they were stored: copying them right away, as a vector, would wait for those stores.
-template <class Op, class T, class Acc, int Steps, int Group>
+// Lines `prefetch` bytes ahead of x[0] are fetched unless it is 0, in bursts or Steadily, and in the order of memory,
+// not of reading: the four windows usually follow one another. Pointers stay as they were stored: copying them right
+// away, as a vector, would wait for those stores.
+template <class Op, class T, class Acc, int Steps, int Group, bool Steadily = false>
 TR_HD void ordered_chunk(const char* const* x, int64_t prefetch, Acc* __restrict out) {
-  constexpr int kVectors = kLeaves / kSubtrees;
-  for (int i = 0; i < kSubtrees * Group; i += kLanes<Acc>) {
-    // The four windows usually follow one another: lines are fetched in the order of memory, not of reading.
-    constexpr int64_t kBytes = Steps * kVectors * kLanes<Acc> * sizeof(T);
-    if (prefetch) prefetch_bytes(x[0] + i / kLanes<Acc> * kBytes + prefetch, kBytes);
-    const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, Group, kVectors>(x, i * kVectors);
-    __builtin_memcpy(out + i, &v, sizeof(v));
+  constexpr int kVectors = kLeaves / kSubtrees, kWidth = kVectors * kLanes<Acc>;
+  constexpr int64_t kAll = Group * kChunk * sizeof(T), kBurst = kAll < kBurstBytes ? kAll : kBurstBytes;
+  const char* const ahead = x[0] + prefetch;
+  for (int i = 0; i < kLeaves * Group; i += kWidth) {
+    const int64_t read = i * Steps * sizeof(T);
+    if (!Steadily && prefetch && read % kBurst == 0) prefetch_bytes(ahead + read, kBurst);
+    const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, Group, kVectors, Steadily>(x, i, ahead);
+    __builtin_memcpy(out + i / kVectors, &v, sizeof(v));
   }
 }
 
@@ -64,24 +67,27 @@ template <class Op, class T, class Acc, int Steps>
 TR_HD void rest_leaves(const char* const* x, int64_t begin, int64_t end, Acc* leaf) {
   for (int64_t l = begin; l < end; l += kLanes<Acc>) {
     Vector<Acc> v = Op::template identity<Acc>() - Vector<Acc>{};
-    if constexpr (Steps > 0) v = chunk_subtrees<Op, T, Acc, Steps, 1, 1>(x, static_cast<int>(l));
+    if constexpr (Steps > 0) v = leaf_vector<Op, T, Acc, Steps>(x, static_cast<int>(l));
     __builtin_memcpy(leaf + l, &v, sizeof(v));
   }
 }
 
-// Where the elements end within a vector of leaves, the longer leaves take their last element one by one.
+// Where the elements end within a vector of leaves, the longer leaves take their last element one by one. Subtrees
+// without an element, if there are as many as come at a time, are not computed.
 template <class Op, class T, class Acc, int Steps>
 TR_HD void ordered_rest(const char* const* x, int64_t longer, Acc* out) {
   alignas(64) Acc leaf[kLeaves];
+  constexpr int kPerSubtree = kLeaves / kSubtrees, kWidth = kPerSubtree * kLanes<Acc>;
   const int64_t edge = longer / kLanes<Acc> * kLanes<Acc>;
+  const int64_t end = Steps > 0 ? kLeaves : (longer + kWidth - 1) / kWidth * kWidth;
   rest_leaves<Op, T, Acc, Steps + 1>(x, 0, edge, leaf);
-  rest_leaves<Op, T, Acc, Steps>(x, edge, kLeaves, leaf);
+  rest_leaves<Op, T, Acc, Steps>(x, edge, end, leaf);
   const T* last = reinterpret_cast<const T*>(x[Steps]);
   for (int64_t l = edge; l < longer; ++l) leaf[l] = Op::combine(leaf[l], element<Acc>(last[l]));
-  for (int i = 0; i < kSubtrees; i += kLanes<Acc>) {
-    constexpr int kPerSubtree = kLeaves / kSubtrees;
-    const Vector<Acc> v = element_subtrees<Op, Acc, kPerSubtree>(leaf + i * kPerSubtree);
-    __builtin_memcpy(out + i, &v, sizeof(v));
+  for (int64_t l = 0; l < kLeaves; l += kWidth) {
+    Vector<Acc> v = Op::template identity<Acc>() - Vector<Acc>{};
+    if (l < end) v = element_subtrees<Op, Acc, kPerSubtree>(leaf + l);
+    __builtin_memcpy(out + l / kPerSubtree, &v, sizeof(v));
   }
 }
 
@@ -169,31 +175,38 @@ void windows(const char* const* bytes, int steps, int64_t group, int64_t prefetc
 }
 
 template <class Op, class T, class Acc>
-void chunks(const char* bytes, int64_t count, int64_t prefetch, Acc* out) {
+void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
   constexpr int64_t kStep = kLeaves * sizeof(T), kBytes = kSteps * kStep;
   constexpr bool is_free = order_free<Op, Acc>, is_extreme = is_free && std::is_floating_point<Acc>::value;
+  const int64_t prefetch = ahead == Ahead::Nothing ? 0 : chunk_distance(sizeof(T), kIsWide);
   if constexpr (is_extreme) {
-    extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk, prefetch, out);
+    extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk,
+                 prefetch ? extremes_distance(sizeof(T), kIsWide) : 0, out);
   } else if constexpr (is_free) {
     alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
-      if (prefetch > 0) prefetch_bytes(bytes + prefetch, kBytes);
+      if (prefetch) prefetch_bytes(bytes + prefetch, kBytes);
       const T* x = reinterpret_cast<const T*>(bytes);
       const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
       free_leaves<Op, T, Acc>(steps, c > 0, 1, leaf);
     }
     free_fold<Op>(leaf, 1, out);
   } else {
-    for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
+    for (int64_t c = 0; c < count; ++c, bytes += kBytes, out += kSubtrees) {
+      const char* const steps[kSteps] = {bytes, bytes + kStep, bytes + 2 * kStep, bytes + 3 * kStep};
       if constexpr (has_rolled<T, Acc>) {
-        if (prefetch == kRolled) {
-          rolled_chunk<Op>(reinterpret_cast<const T*>(bytes), out + c * kSubtrees);
+        if (ahead == Ahead::Rolled) {
+          rolled_chunk<Op>(reinterpret_cast<const T*>(bytes), out);
           continue;
         }
       }
-      if (prefetch > 0) prefetch_bytes(bytes + prefetch, kBytes);
-      const char* const steps[kSteps] = {bytes, bytes + kStep, bytes + 2 * kStep, bytes + 3 * kStep};
-      ordered_chunk<Op, T, Acc, kSteps, 1>(steps, 0, out + c * kSubtrees);
+      if constexpr (sizeof(T) <= 4) {  // ahead_of_chunks() names it for those alone
+        if (ahead == Ahead::Steadily) {
+          ordered_chunk<Op, T, Acc, kSteps, 1, true>(steps, prefetch, out);
+          continue;
+        }
+      }
+      ordered_chunk<Op, T, Acc, kSteps, 1>(steps, prefetch, out);
     }
   }
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../types.h"
+#include "vectors.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
@@ -32,16 +32,33 @@ void fill_words(uint64_t bits, int64_t count, char* out) {
   for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Word>(bits);
 }
 
+// Vectors, as compilers copy by 16 bytes at a time on their own.
+template <int Block>
+TR_HD void copy_block(const char* x, char* out) {
+  constexpr int kBytes = Block < kVectorBytes ? Block : kVectorBytes;
+  TR_UNROLL
+  for (int i = 0; i < Block; i += kBytes) {
+    typename VectorOf<uint8_t, kBytes>::type v;
+    __builtin_memcpy(&v, x + i, kBytes);
+    __builtin_memcpy(out + i, &v, kBytes);
+  }
+}
+
 // A short copy without a call: whole blocks, the last of which may overlap the one before.
 template <int Block>
 TR_HD void copy_blocks(const char* x, int64_t bytes, char* out) {
-  for (int64_t i = 0; i + Block < bytes; i += Block) __builtin_memcpy(out + i, x + i, Block);
-  __builtin_memcpy(out + bytes - Block, x + bytes - Block, Block);
+  int64_t i = 0;
+  if constexpr (Block > kVectorBytes) {  // aligned stores: those that cross a line take twice as long
+    copy_block<kVectorBytes>(x, out);
+    i = kVectorBytes - (reinterpret_cast<uintptr_t>(out) & (kVectorBytes - 1));
+  }
+  for (; i + Block < bytes; i += Block) copy_block<Block>(x + i, out + i);
+  copy_block<Block>(x + bytes - Block, out + bytes - Block);
 }
 
 TR_HD void copy_bytes(const char* x, int64_t bytes, char* out) {
-  if (bytes >= 64) {
-    copy_blocks<64>(x, bytes, out);
+  if (bytes >= 2 * kVectorBytes) {
+    copy_blocks<2 * kVectorBytes>(x, bytes, out);
   } else if (bytes >= 16) {
     copy_blocks<16>(x, bytes, out);
   } else {
@@ -49,11 +66,10 @@ TR_HD void copy_bytes(const char* x, int64_t bytes, char* out) {
   }
 }
 
-// The stride counts elements.
-TR_HD void copy_elements(const char* x, int64_t size, int64_t stride, int64_t count, char* out) {
-  if (stride == 1) {
-    copy_bytes(x, count * size, out);
-  } else if (size == 1) {
+// A call, as every kernel that copies would hold these loops four times.
+__attribute__((noinline)) inline void copy_strided(const char* x, int64_t size, int64_t stride, int64_t count,
+                                                   char* out) {
+  if (size == 1) {
     copy_words<uint8_t>(x, stride, count, out);
   } else if (size == 2) {
     copy_words<uint16_t>(x, stride, count, out);
@@ -62,6 +78,12 @@ TR_HD void copy_elements(const char* x, int64_t size, int64_t stride, int64_t co
   } else {
     copy_words<uint64_t>(x, stride, count, out);
   }
+}
+
+// The stride counts elements.
+TR_HD void copy_elements(const char* x, int64_t size, int64_t stride, int64_t count, char* out) {
+  if (stride == 1) return copy_bytes(x, count * size, out);
+  copy_strided(x, size, stride, count, out);
 }
 
 TR_HD void fill_elements(uint64_t bits, int64_t size, int64_t count, char* out) {

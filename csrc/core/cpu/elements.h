@@ -4,6 +4,7 @@
 
 #include "../ops.h"
 #include "../order.h"
+#include "tuning.h"
 
 // A loop that writes at or below where it reads, so that a whole vector may be loaded before any of it is stored.
 #if defined(__clang__)
@@ -25,9 +26,6 @@ constexpr int kRowsAtOnce = 8;
 // How many chunks one call of `chunks` may take at most where the order is free.
 constexpr int64_t kFreeChunks = 64;
 
-// What `chunks` takes for data that are likely in the second cache, or in the third with room to spare.
-constexpr int64_t kRolled = -1;
-
 // Strides count elements. All but `convert` are null for rare types, which are converted first.
 template <class Acc>
 struct Elements {
@@ -45,8 +43,7 @@ struct Elements {
   // ahead of x[0] are fetched unless it is 0.
   void (*windows)(const char* const* x, int steps, int64_t group, int64_t prefetch, Acc* out);
   // Of each of `chunks` contiguous chunks of one column, out[subtree]; where the order is free, that of all of them.
-  // Before a chunk is read, `prefetch` bytes ahead are fetched unless it is 0; with kRolled, see rolled_chunk().
-  void (*chunks)(const char* x, int64_t chunks, int64_t prefetch, Acc* out);
+  void (*chunks)(const char* x, int64_t chunks, Ahead ahead, Acc* out);
   // Of a contiguous chunk of one column that has n < kChunk elements, at least one, out[subtree].
   void (*rest)(const char* x, int64_t n, Acc* out);
 };

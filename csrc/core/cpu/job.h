@@ -23,15 +23,10 @@ struct Job {
   const Layout& layout() const { return problem.layout; }
 
   // How many bytes ahead to fetch; 0 for data that may be in a cache.
-  int64_t prefetch() const { return plan.expected_bytes > kPrefetchAbove ? prefetch_distance(elements.size) : 0; }
-
-  // The same for `chunks` of elements.
-  int64_t chunks_prefetch() const {
-    if (elements.size != 4) return prefetch();
-    if (kVectorBytes < 64) return plan.expected_bytes > kPrefetchChunksAboveAvx2 ? kChunksPrefetchAvx2 : 0;
-    if (plan.expected_bytes > kPrefetchChunksAbove) return prefetch();
-    return plan.expected_bytes <= kRollUpTo ? kRolled : 0;
+  int64_t prefetch() const {
+    return plan.expected_bytes > prefetch_above(kIsWide) ? prefetch_distance(elements.size, kIsWide) : 0;
   }
+  Ahead ahead() const { return ahead_of_chunks(elements.size, plan.expected_bytes, kIsWide); }
 
   // The first element of an output.
   const char* input_of(int64_t output) const {

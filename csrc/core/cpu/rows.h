@@ -87,6 +87,7 @@ class RowsKernel {
   // segment of each would otherwise be visited, and its address translated, once for each.
   void run_side_by_side(int64_t begin, int64_t end) {
     const int64_t n = job_.layout().n;
+    const bool fetch = prefetch_ || (!kIsWide && job_.plan.expected_bytes > kInSecondCache);
     const char* x[kSlots];
     Stack<Op, Acc> stacks[kSlots];
     for (int64_t output = begin; output < end; output += used_) {
@@ -97,11 +98,8 @@ class RowsKernel {
       }
       for (int64_t k = 0; k < n; k += kChunk) {
         for (int i = 0; i < used_; ++i) {
-          if (prefetch_ && i + 1 < used_) {
-            source_.start(x[i + 1]);
-            source_.prefetch(k);
-          }
           source_.start(x[i]);
+          source_.fetch_beside(fetch && i + 1 < used_ ? x[i + 1] - x[i] : 0);  // what the next output reads
           read_chunk(k, slots_ + i * kSubtrees);
         }
         fold_subtrees<Op>(slots_, used_);
@@ -126,7 +124,7 @@ class RowsKernel {
     int64_t output = begin, chunk = 0;
     while (output < end) {
       const int64_t count = smaller(kSlots, (end - output) * chunks - chunk);
-      job_.elements.chunks(x, count, job_.chunks_prefetch(), slots_);
+      job_.elements.chunks(x, count, job_.ahead(), slots_);
       x += count * bytes;
       for (; used_ < count; ++used_) {
         owner_[used_] = output;
@@ -156,16 +154,16 @@ class RowsKernel {
         owner_[used_++] = item;
         ++chunk;
       } else {
-        chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), job_.chunks_prefetch());
+        chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), job_.ahead());
       }
       if (used_ == kSlots) fold_slots();
     }
   }
 
   // Takes some of `count` contiguous chunks, and says how many.
-  int64_t add_chunks(int64_t item, const char* x, int64_t count, int64_t prefetch) {
+  int64_t add_chunks(int64_t item, const char* x, int64_t count, Ahead ahead) {
     count = smaller(count, order_free<Op, Acc> ? kFreeChunks : kSlots - used_);
-    job_.elements.chunks(x, count, prefetch, slots_ + used_ * kSubtrees);
+    job_.elements.chunks(x, count, ahead, slots_ + used_ * kSubtrees);
     for (int64_t i = 0; i < (order_free<Op, Acc> ? 1 : count); ++i) owner_[used_++] = item;
     return count;
   }
@@ -176,7 +174,7 @@ class RowsKernel {
     const char* x;
     while (int64_t left = tiles_.next(&x)) {
       while (left >= kChunk) {
-        const int64_t taken = add_chunks(item, x, left / kChunk, 0) * kChunk;
+        const int64_t taken = add_chunks(item, x, left / kChunk, Ahead::Nothing) * kChunk;
         x += taken * size;
         left -= taken;
         if (used_ == kSlots) fold_slots();
@@ -194,7 +192,7 @@ class RowsKernel {
     const int64_t rest = job_.layout().n - k;
     if (source_.has_windows() && source_.packed() && source_.run(k) >= smaller(rest, kChunk)) {
       if (rest < kChunk) return job_.elements.rest(source_.row(k), rest, slot);
-      job_.elements.chunks(source_.row(k), 1, 0, slot);
+      job_.elements.chunks(source_.row(k), 1, Ahead::Nothing, slot);
     } else if (source_.has_windows()) {
       const char* window[kSteps];
       const bool whole = rest >= kChunk;

@@ -46,13 +46,12 @@ class ShortRowsKernel {
           count = smaller(count, job_.neighbours(begin));
           const char* x = job_.input_of(begin);
           const int64_t bytes = count * n_ * job_.elements.size;
-          if (job_.prefetch()) prefetch_bytes(x + bytes, bytes);
-          fold_rows(x, count);
+          fold_rows(x, count, job_.prefetch() ? bytes : 0);
           break;
         }
         case Way::Padded:
           pad_rows(begin, count);
-          fold_rows(copies_, count);
+          fold_rows(copies_, count, 0);
           break;
       }
       job_.write_results(begin, count, values_);
@@ -70,12 +69,18 @@ class ShortRowsKernel {
   static constexpr int64_t kCapacity = 4096;
   static constexpr int64_t kAcross = 16;
 
-  // Trees over `count` rows of pitch_ elements.
-  void fold_rows(const char* x, int64_t count) {
+  // Trees over `count` rows of pitch_ elements. As many elements `prefetch` bytes ahead are fetched unless it is 0.
+  void fold_rows(const char* x, int64_t count, int64_t prefetch) {
     int levels = 0;
     int64_t n = pitch_;
     for (; levels < 4 && n > 1 && count * n > kLanes<Acc>; n /= 2) ++levels;  // fewer results do not fill a vector
-    job_.elements.trees(x, levels, count * n, values_);
+    const int64_t size = job_.elements.size, step = prefetch ? (kBurstBytes / size) >> levels : count * n;
+    for (int64_t i = 0; i < count * n; i += step) {
+      const int64_t trees = smaller(step, count * n - i);
+      const char* y = x + (i << levels) * size;
+      if (prefetch) prefetch_bytes(y + prefetch, (trees << levels) * size);
+      job_.elements.trees(y, levels, trees, values_ + i);
+    }
     fold<Op>(values_, n, count);
   }
 

@@ -28,6 +28,9 @@ class Source {
     cursor_.start(x);
   }
 
+  // While windows() takes contiguous elements, what lies `bytes` after them is fetched; nothing if 0.
+  void fetch_beside(int64_t bytes) { beside_ = bytes; }
+
   // Rows from k on that follow one another at inner_stride().
   int64_t run(int64_t k) const {
     if (layout_.reduced_dims == 0) return 1;
@@ -57,9 +60,16 @@ class Source {
   // is copied to `copies`. That is room for a chunk, filled by fill() if the chunk is not whole.
   void windows(int64_t k, char* copies, const char** window) {
     cursor_.move_to(k);
-    for (int s = 0; s < kSteps; ++s, k += kLeaves, copies += kLeaves * width_ * elements_.size) {
+    const int64_t bytes = kLeaves * width_ * elements_.size;
+    if (packed_ && run(0) < kLeaves) {  // no window is contiguous
+      copy_next(smaller(layout_.n - k, kChunk), copies);
+      for (int s = 0; s < kSteps; ++s) window[s] = copies + s * bytes;
+      return;
+    }
+    for (int s = 0; s < kSteps; ++s, k += kLeaves, copies += bytes) {
       if (packed_ && k + kLeaves <= layout_.n && cursor_.left() >= kLeaves) {
         window[s] = cursor_.row();
+        if (beside_) prefetch_bytes(window[s] + beside_, bytes);
         cursor_.advance(kLeaves);
       } else {
         window[s] = copies;
@@ -137,7 +147,8 @@ class Source {
         copy_elements(rows[r], elements_.size, column_stride_, width_, copies);
         rows[r] = copies;
       }
-    } else if (prefetch && leaf + 2 * leaves <= kLeaves && k + leaf + 2 * leaves + (steps - 1) * kLeaves <= layout_.n) {
+    } else if (prefetch && (kIsWide || leaves * steps * width_ * elements_.size <= kMostRowsAhead) &&
+               leaf + 2 * leaves <= kLeaves && k + leaf + 2 * leaves + (steps - 1) * kLeaves <= layout_.n) {
       for (int l = 0; l < leaves; ++l) {
         for (int s = 0; s < steps; ++s) {
           prefetch_bytes(row(k + leaf + leaves + l + s * kLeaves), width_ * elements_.size);
@@ -153,6 +164,7 @@ class Source {
     const int64_t stride = packed_ ? 1 : inner_stride();
     while (count > 0) {
       const int64_t rows = smaller(cursor_.left(), count);
+      if (beside_) prefetch_bytes(cursor_.row() + beside_, rows * width_ * elements_.size);
       copy_elements(cursor_.row(), elements_.size, stride, rows * width_, copies);
       copies += rows * width_ * elements_.size;
       cursor_.advance(rows);
@@ -221,6 +233,7 @@ class Source {
   Cursor cursor_;
   const char* x_ = nullptr;
   int64_t width_, column_stride_;
+  int64_t beside_ = 0;
   bool packed_;
 };
 

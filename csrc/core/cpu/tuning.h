@@ -32,21 +32,57 @@ constexpr int64_t kMostChunkColumns = int64_t{1} << 20;
 constexpr int64_t kPageBytes = 4096;
 
 // Prefetching lets one core use more of the memory (fp32: 1.1 times, bf16: 1.5 times), and costs a tenth where data
-// come from a cache anyway. 2-byte types take longer for the same bytes, and want it from further ahead.
-constexpr int64_t kPrefetchAbove = int64_t{24} << 20;
-constexpr __attribute__((always_inline)) inline int64_t prefetch_distance(int64_t element_size) {
-  return element_size <= 2 ? 8192 : 2048;
+// come from a cache anyway. 2-byte types take longer for the same bytes, and want it from further ahead. With AVX-512
+// ("wide") all was measured on a machine with 1 MB of second and 32 MB of third cache; with less on one with 512 KB and
+// 32 MB, where rows of 1000 fp32 in 16 MB take 0.6 of the time with it, 0.7 from 2 KiB ahead.
+constexpr int64_t prefetch_above(bool wide) { return int64_t{wide ? 24 : 12} << 20; }
+constexpr int64_t prefetch_distance(int64_t element_size, bool wide) {
+  if (element_size <= 2) return 8192;
+  return wide ? 2048 : 6144;
 }
 
-// Chunks of contiguous 4-byte elements, on a machine with 1 MB of second and 32 MB of third cache: rolled_chunk() is
-// half as fast again up to 512 KB, 1.1 times as fast at 1 MB, 1.07 up to 8 MB, and a fifth slower at 32 MB; prefetching
-// is a fourth slower at 24 MB, and no faster before 64 MB.
-constexpr int64_t kRollUpTo = int64_t{8} << 20, kPrefetchChunksAbove = int64_t{64} << 20;
+// What is fetched while contiguous chunks are read.
+enum class Ahead {
+  Nothing,
+  Steadily,  // some lines at a time
+  InBursts,  // kBurstBytes at a time
+  Rolled,    // rolled_chunk()
+};
+constexpr int64_t kBurstBytes = 4096;
 
-// The same with less than AVX-512, on a machine with 512 KB of second and 32 MB of third cache: torch.sum took 0.64 of
-// our time for 16 MB, 0.62 for 32 and 0.76 for 256 where nothing was fetched, or 2048 bytes ahead; now 0.99, 0.84,
-// 0.83.
-constexpr int64_t kPrefetchChunksAboveAvx2 = int64_t{12} << 20, kChunksPrefetchAvx2 = 8192;
+// With AVX-512, chunks of 4-byte elements: rolled_chunk() is half as fast again up to 512 KB, 1.1 times as fast at 1
+// MB, 1.07 up to 8 MB, and a fifth slower at 32 MB; prefetching is a fourth slower at 24 MB, and no faster before 64
+// MB.
+//
+// With less, times the speed of a loop that adds four vectors at a time: fp32 of 8 MB 0.87 where nothing is fetched and
+// 0.76 with bursts, of 16 MB 0.75 and 0.97, of 256 MB 0.61 and 0.90; steadily, or 8 or 16 KiB at a time, 0.84, 0.80 and
+// 0.73. fp64 of 32 MB 0.75, 0.87, and 0.77 by 8 KiB. bf16 of 512 KB to 8 MB 0.67 to 0.94, and steadily 1.11; of 16 MB
+// 0.53, 1.20 and in bursts 1.28; from 32 MB on alike, but fp16 0.90 and 1.02. fp32 of 1 to 8 MB gains 2 to 7 %
+// steadily, of 512 KB loses as much.
+constexpr int64_t kInSecondCache = int64_t{256} << 10;
+constexpr Ahead ahead_of_chunks(int64_t element_size, int64_t bytes, bool wide) {
+  if (wide && element_size == 4) {
+    if (bytes <= int64_t{8} << 20) return Ahead::Rolled;
+    return bytes > int64_t{64} << 20 ? Ahead::InBursts : Ahead::Nothing;
+  }
+  if (bytes > prefetch_above(wide)) return Ahead::InBursts;
+  if (wide || element_size > 4) return Ahead::Nothing;
+  return bytes > (element_size <= 2 ? kInSecondCache : 3 * kInSecondCache) ? Ahead::Steadily : Ahead::Nothing;
+}
+
+// How far ahead: the next chunk, or burst; of what is read a few vectors at a time 8 KiB (amin of 16 MB of fp32 takes
+// 1.15 times as long with 4). With AVX-512 as elsewhere.
+constexpr int64_t chunk_distance(int64_t element_size, bool wide) {
+  if (wide) return prefetch_distance(element_size, wide);
+  return element_size <= 4 ? kBurstBytes : 1024 * element_size;
+}
+constexpr int64_t extremes_distance(int64_t element_size, bool wide) {
+  return wide ? prefetch_distance(element_size, wide) : 2 * kBurstBytes;
+}
+
+// Rows of columns that are fetched while as many are read, where the first cache has 32 KB: (2048, 2048) transposed
+// takes 1.2 times as long if rows of 32 KB are, and (128, 128, 256) over 1 0.78 of the time if rows of 8 KB are.
+constexpr int64_t kMostRowsAhead = 16384;
 
 // A chunk of several columns is read in four places at once, and wants it from further ahead still.
 constexpr int64_t kChunkPrefetch = 12288;

@@ -7,8 +7,7 @@
 #endif
 #include <utility>
 
-#include "../ops.h"
-#include "../order.h"
+#include "elements.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
@@ -19,6 +18,7 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
+constexpr bool kIsWide = kVectorBytes == 64;
 
 template <class T, int N>
 struct VectorOf {
@@ -152,26 +152,72 @@ TR_HD Vector<Acc> order(Vector<Acc> v) {
   return v;
 }
 
-template <class Op, class T, class Acc, int Steps, int Group, int Vectors>
-TR_HD Vector<Acc> chunk_levels(const char* const* x, int i) {
-  if constexpr (Vectors == 1) {
-    Vector<Acc> v = load_at<T, Acc>(x[0], i);
-    if constexpr (Steps > 1) v = Op::combine(v, load_at<T, Acc>(x[1], i));
-    if constexpr (Steps > 2) v = Op::combine(v, load_at<T, Acc>(x[2], i));
-    if constexpr (Steps > 3) v = Op::combine(v, load_at<T, Acc>(x[3], i));
-    return v;
-  } else {
+// Adjacent leaves of `Steps` elements each, from place i on.
+template <class Op, class T, class Acc, int Steps>
+TR_HD Vector<Acc> leaf_vector(const char* const* x, int i) {
+  Vector<Acc> v = load_at<T, Acc>(x[0], i);
+  if constexpr (Steps > 1) v = Op::combine(v, load_at<T, Acc>(x[1], i));
+  if constexpr (Steps > 2) v = Op::combine(v, load_at<T, Acc>(x[2], i));
+  if constexpr (Steps > 3) v = Op::combine(v, load_at<T, Acc>(x[3], i));
+  return v;
+}
+
+// Two bfloat16 in 32 bits are two floats, each but for the bits of the other: even and odd leaves come without a
+// shuffle, and combined are the first level of a tree. So two vectors of leaves are read as one of its pairs.
+template <class T, int Group>
+constexpr int kReadLevels = std::is_same<T, BFloat16>::value && Group == 1 ? 1 : 0;
+
+struct EvenOdd {
+  Vector<float> even, odd;
+};
+
+TR_HD EvenOdd load_pairs(const char* x, int i) {
+  const auto bits = load<uint32_t>(reinterpret_cast<const uint32_t*>(x) + i / 2);
+  return {reinterpret_cast<Vector<float>>(bits << 16), reinterpret_cast<Vector<float>>(bits & 0xffff0000u)};
+}
+
+template <class Op>
+TR_HD EvenOdd combine(EvenOdd a, EvenOdd b) {
+  return {Op::combine(a.even, b.even), Op::combine(a.odd, b.odd)};
+}
+
+template <class Op, int Steps>
+TR_HD Vector<float> pair_vector(const char* const* x, int i) {
+  EvenOdd v = load_pairs(x[0], i);
+  if constexpr (Steps > 1) v = combine<Op>(v, load_pairs(x[1], i));
+  if constexpr (Steps > 2) v = combine<Op>(v, load_pairs(x[2], i));
+  if constexpr (Steps > 3) v = combine<Op>(v, load_pairs(x[3], i));
+  return Op::combine(v.even, v.odd);
+}
+
+// How many vectors of leaves are read between two prefetches of as many bytes.
+constexpr int kVectorsPerFetch = 4;
+
+template <class Op, class T, class Acc, int Steps, int Group, int Vectors, bool Steadily>
+TR_HD Vector<Acc> chunk_levels(const char* const* x, int i, const char* ahead) {
+  constexpr int kRead = kReadLevels<T, Group>;
+  if constexpr (Steadily && Vectors == kVectorsPerFetch) {
+    constexpr int64_t kLeaf = Steps * sizeof(T);
+    prefetch_bytes(ahead + i * kLeaf, Vectors * kLanes<Acc> * kLeaf);
+  }
+  if constexpr (Vectors > 1 << kRead) {
     constexpr int kHalf = Vectors / 2;
-    const Vector<Acc> left = chunk_levels<Op, T, Acc, Steps, Group, kHalf>(x, i);
-    return halve<Op, Acc, Group, log2_of(kHalf)>(
-        left, chunk_levels<Op, T, Acc, Steps, Group, kHalf>(x, i + kHalf * kLanes<Acc>));
+    const Vector<Acc> left = chunk_levels<Op, T, Acc, Steps, Group, kHalf, Steadily>(x, i, ahead);
+    return halve<Op, Acc, Group, log2_of(kHalf) - kRead>(
+        left, chunk_levels<Op, T, Acc, Steps, Group, kHalf, Steadily>(x, i + kHalf * kLanes<Acc>, ahead));
+  } else if constexpr (kRead > 0) {
+    return pair_vector<Op, Steps>(x, i);
+  } else {
+    return leaf_vector<Op, T, Acc, Steps>(x, i);
   }
 }
 
-// The trees, log2(Vectors) levels up, of the leaves in `Vectors` adjacent vectors of each step, from place i on.
-template <class Op, class T, class Acc, int Steps, int Group, int Vectors>
-TR_HD Vector<Acc> chunk_subtrees(const char* const* x, int i) {
-  return order<Acc, Group, log2_of(Vectors)>(chunk_levels<Op, T, Acc, Steps, Group, Vectors>(x, i));
+// The trees, log2(Vectors) levels up, of the leaves in `Vectors` adjacent vectors of each step, from place i on. With
+// Steadily, as many bytes are fetched from `ahead` on, some at a time.
+template <class Op, class T, class Acc, int Steps, int Group, int Vectors, bool Steadily>
+TR_HD Vector<Acc> chunk_subtrees(const char* const* x, int i, const char* ahead) {
+  return order<Acc, Group, log2_of(Vectors) - kReadLevels<T, Group>>(
+      chunk_levels<Op, T, Acc, Steps, Group, Vectors, Steadily>(x, i, ahead));
 }
 
 // The trees over the leaves in adjacent vectors; of AVX-512, whose halve() leaves them in order.
@@ -187,19 +233,23 @@ TR_HD Vector<Acc> tree_of(const Vector<Acc>* leaf) {
 
 template <class Op, class Acc, int Vectors, class T>
 TR_HD Vector<Acc> element_levels(const T* x) {
-  if constexpr (Vectors == 1) {
-    return load<Acc>(x);
+  constexpr int kRead = kReadLevels<T, 1>;
+  if constexpr (Vectors > 1 << kRead) {
+    constexpr int kHalf = Vectors / 2;
+    const Vector<Acc> left = element_levels<Op, Acc, kHalf>(x);
+    return halve<Op, Acc, 1, log2_of(kHalf) - kRead>(left, element_levels<Op, Acc, kHalf>(x + kHalf * kLanes<Acc>));
+  } else if constexpr (kRead > 0) {
+    const EvenOdd v = load_pairs(reinterpret_cast<const char*>(x), 0);
+    return Op::combine(v.even, v.odd);
   } else {
-    const Vector<Acc> left = element_levels<Op, Acc, Vectors / 2>(x);
-    return halve<Op, Acc, 1, log2_of(Vectors / 2)>(left,
-                                                   element_levels<Op, Acc, Vectors / 2>(x + Vectors / 2 * kLanes<Acc>));
+    return load<Acc>(x);
   }
 }
 
 // The trees of chunk_subtrees() where every element is a leaf.
 template <class Op, class Acc, int Vectors, class T>
 TR_HD Vector<Acc> element_subtrees(const T* x) {
-  return order<Acc, 1, log2_of(Vectors)>(element_levels<Op, Acc, Vectors>(x));
+  return order<Acc, 1, log2_of(Vectors) - kReadLevels<T, 1>>(element_levels<Op, Acc, Vectors>(x));
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE
