@@ -136,8 +136,9 @@ class Tiles {
   }
 
  private:
-  static constexpr int64_t kUsual = int64_t{64} << 10, kMost = int64_t{1} << 20;  // bytes: the first and second cache
-  static constexpr int64_t kFewest = 4, kEnough = 16;                             // lines
+  static constexpr int64_t kUsual = int64_t{64} << 10,
+                           kMost = int64_t{2} << 20;   // bytes: in the second cache, in the third
+  static constexpr int64_t kFewest = 4, kEnough = 16;  // lines
 
   static int64_t lines_at_once(const Layout& l, int64_t size) {
     if (l.reduced_dims < 2 || l.n <= kChunk) return 0;
