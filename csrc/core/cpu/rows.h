@@ -66,7 +66,7 @@ class RowsKernel {
       used_ = static_cast<int>(smaller(kSlots, end - output));
       for (int i = 0; i < used_; ++i) {
         source_.start(job_.input_of(output + i));
-        if (prefetch_) prefetch_bytes(source_.row(0) + prefetch_, n * job_.elements.size);
+        if (prefetch_ && source_.packed()) prefetch_bytes(source_.row(0) + prefetch_, n * job_.elements.size);
         read_chunk(0, slots_ + i * kSubtrees);
       }
       fold_subtrees<Op>(slots_, used_);
