@@ -172,7 +172,8 @@ struct EvenOdd {
 };
 
 TR_HD EvenOdd load_pairs(const char* x, int i) {
-  const auto bits = load<uint32_t>(reinterpret_cast<const uint32_t*>(x) + i / 2);
+  Vector<uint32_t> bits;
+  __builtin_memcpy(&bits, x + i * sizeof(BFloat16), sizeof(bits));
   return {reinterpret_cast<Vector<float>>(bits << 16), reinterpret_cast<Vector<float>>(bits & 0xffff0000u)};
 }
 
