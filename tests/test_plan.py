@@ -162,6 +162,20 @@ def test_explain_on_the_device_of_the_tensor(device):
     assert cpu.device == "cpu" and cpu.split >= 1
 
 
+@pytest.mark.parametrize("shape, dim", [((54, 127), 0), ((3, 5, 2, 68, 5), 1), ((50, 15), 1), ((1000, 64), 1)], ids=str)
+@pytest.mark.parametrize("vector", [False, True])
+def test_loads_alone_are_constrained(shape, dim, vector):
+    """Tiny tensors, whose elements are read one at a time unless it is said otherwise, too."""
+    x = torch.empty(shape, device="meta")
+    with constrained_plan(vector=vector):
+        try:
+            plan = torch_reduce.explain(x, dim, device="cuda")
+        except RuntimeError as refused:
+            assert vector and "no 16-byte loads" in str(refused)
+        else:
+            assert plan.vector == vector
+
+
 def test_constraints_are_followed_or_refused():
     """GPU plans under a constraint, without a GPU: legal ones are taken, others are refused in one sentence."""
     taken = refused = 0

@@ -108,7 +108,7 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const Family across_memory = family_across_memory(p);
   if (across_memory != Family::Empty) return pick(across_memory);
   const bool tiny = l.outputs > 1 && l.n * l.outputs < kScatteredTiny;
-  if (tiny && s.short_scalar && vector_allowed && !s.short_vector) return {Family::ShortRows, false};
+  if (tiny && s.short_scalar && c.vector < 0 && !s.short_vector) return {Family::ShortRows, false};
   const int64_t kept_stride = l.kept_dims ? l.kept[l.kept_dims - 1].in_stride : 0;
   const int64_t reduced_stride = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 0;
   const bool beside = s.columns && (l.reduced_dims == 0 || kept_stride < reduced_stride);
