@@ -59,3 +59,16 @@ def deterministic_algorithms():
     torch.use_deterministic_algorithms(True)
     yield
     torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture(scope="session")
+def emulated_library(tmp_path_factory):
+    """The exact CUDA kernels as a library for the CPU: emulated.py."""
+    from emulated import build
+
+    return build(tmp_path_factory.mktemp("emulator"))
+
+
+@pytest.fixture(scope="session")
+def emulator(emulated_library):
+    return emulated_library.emulate

@@ -4,7 +4,7 @@
 
 Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
 tests/test_exact.py and test_exact_accumulator.py; `kernels` mutates the format, the rounding and the CUDA kernels, and
-runs these on the CPU by tests/test_exact_emulated.py. Ends with 1 if a mutant survives.
+runs these on the CPU by tests/test_exact_emulated*.py. Ends with 1 if a mutant survives.
 """
 
 import argparse
@@ -114,29 +114,29 @@ MUTANTS = {
 }
 
 
-EMULATED = "tests/test_exact_emulated.py"
+EMULATED = "tests/test_exact_emulated"
 FIRST = (
-    "rows_fill_a_double",
-    "elements_of_eight_loads_fill_doubles",
-    "warps_of_a_column_fill_64_bits",
-    "windows_of_shared_columns_lie_apart",
-    "many_ctas_share_columns",
-    "rows_begin_anywhere",
-    "ties_are_decided_from_every_distance",
-    "slices_are_closed_in_time",
-    "short_columns_of_infinities",
-    "words",
-    "ties",
-    "tiny_elements",
-    "largest_fractions",
-    "ranges_around_the_windows",
-    "rows_are_shared",
-    "quotients_that_are_ties_or_nearly",
+    "_ranges.py::test_rows_fill_a_double",
+    "_ranges.py::test_elements_of_eight_loads_fill_doubles",
+    "_ranges.py::test_warps_of_a_column_fill_64_bits",
+    "_ranges.py::test_windows_of_shared_columns_lie_apart",
+    "_ranges.py::test_many_ctas_share_columns",
+    ".py::test_rows_begin_anywhere",
+    "_rounding.py::test_ties_are_decided_from_every_distance",
+    "_ranges.py::test_slices_are_closed_in_time",
+    ".py::test_short_columns_of_infinities",
+    ".py::test_words",
+    "_rounding.py::test_ties",
+    ".py::test_tiny_elements",
+    "_ranges.py::test_largest_fractions",
+    "_ranges.py::test_ranges_around_the_windows",
+    ".py::test_rows_are_shared",
+    "_rounding.py::test_quotients_that_are_ties_or_nearly",
 )
 # Arguments for pytest, one run after the other until one fails: the tests that see most come first.
 TESTS = {
     "cpu": [["tests/test_exact.py", "tests/test_exact_accumulator.py", "-k", "cpu"]],
-    "kernels": [[f"{EMULATED}::test_{name}" for name in FIRST], [EMULATED]],
+    "kernels": [[EMULATED + test for test in FIRST], [f"{EMULATED}{part}.py" for part in ("", "_ranges", "_rounding")]],
 }
 
 
