@@ -66,3 +66,14 @@ def places(data: bytes) -> set[str]:
     paths = re.findall(rb"(?:(?<![\w./})>-])|(?<=-[IL]))(/(?!\.{1,2}/)[\w.+@-]+)((?:/[\w.+@-]+)+)", data)
     firsts = {first for first, _ in paths if Path(first.decode()).is_dir()} - {b"/dev", b"/proc", b"/sys"}
     return {(first + rest).decode() for first, rest in paths if first in firsts}
+
+
+def loaded(program: Path) -> list[str]:
+    """All libraries that a program starts with, its libraries' own among them, by name: paths and addresses that `ldd`
+    prints beside them may hold any letters."""
+    return [Path(line.split()[0]).name for line in must("ldd", program).splitlines()]
+
+
+def of_torch(libraries: list[str]) -> list[str]:
+    """Those that need torch: its own, and the operators'."""
+    return [name for name in libraries if name.startswith(("libtorch", "libc10")) and "reduce_core" not in name]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from consumer import EXAMPLES, PACKAGE, build, must, needed, run
+from consumer import EXAMPLES, PACKAGE, build, loaded, must, needed, of_torch, run
 
 import torch_reduce
 
@@ -27,6 +27,7 @@ def test_sum(programs: Path):
     assert words.splitlines()[-1] == "ok"
     assert re.search(r"^gradient: 200(\.0+\d*)?$", words, re.MULTILINE), words
     assert "libtorch_reduce.so" in needed(programs / "sum")
+    assert {"libtorch_reduce.so", "libc10.so"} <= set(of_torch(loaded(programs / "sum")))
 
 
 def test_train(programs: Path, device: str):
@@ -107,7 +108,7 @@ def test_device_sum(file_sum: Path):
 
 
 def test_file_sum_needs_no_torch(file_sum: Path):
-    assert not re.search("torch_cpu|libc10|libtorch_reduce.so", must("ldd", file_sum))
+    assert of_torch(loaded(file_sum)) == []
 
 
 def test_bad_arguments_are_said(file_sum: Path, tmp_path: Path):
