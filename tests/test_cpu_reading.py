@@ -42,13 +42,18 @@ def test_every_length_of_a_chunk(dtype, capability):
             assert_same_bits(torch_reduce.sum(row), model(row), f"{n} from {start}")
 
 
-@pytest.mark.parametrize("segment", [3, 5, 8, 17, 33, 49, 100, 196, 255, 256, 257, 700, 1029])
+@pytest.mark.parametrize("segment", [2, 3, 5, 8, 17, 33, 49, 100, 196, 255, 256, 257, 700, 1024, 1029, 2500])
 @pytest.mark.parametrize("dtype", [torch.int8, torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_segments(dtype, segment, capability):
-    """Outputs whose elements lie in segments, which begin at every place of a vector."""
-    outputs = 21
-    x = fill((4000 // segment + 2, outputs, segment), dtype)
-    assert_same_bits(torch_reduce.sum(x, (0, 2)), model(x, (0, 2)))
+@pytest.mark.parametrize("op", ["sum", "amax"])
+def test_segments(op, dtype, segment, capability):
+    """Outputs whose elements lie in segments, which begin at every place of a vector: more than are reduced at a time,
+    and with steps of different lengths between their segments."""
+    outputs = 37
+    x = fill((4000 // segment // 2 + 2, 3, outputs, segment), dtype, op=op)[:, 1:]
+    reduce = getattr(torch_reduce, op)
+    assert_same_bits(reduce(x, (0, 1, 3)), model(x, (0, 1, 3), op=op))
+    few = x.reshape(-1, outputs, segment)[:3, 1:5]
+    assert_same_bits(reduce(few, (0, 2)), model(few, (0, 2), op=op))
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.bfloat16, torch.float32, torch.float64], ids=str)

@@ -4,6 +4,7 @@
 #include "chunk_columns.h"
 #include "columns.h"
 #include "rows.h"
+#include "segments.h"
 #include "short_rows.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -53,6 +54,8 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
                          out,     partials.data};
   if (plan.by_chunks) {
     reduce_chunks(job, threads);
+  } else if (plan.family == Family::Rows && SegmentsKernel<Op, Acc>::takes(job)) {
+    in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {
     in_parallel<RowsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::ShortRows) {

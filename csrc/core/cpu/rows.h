@@ -44,7 +44,6 @@ class RowsKernel {
     const int64_t chunks = chunk_count(job_.layout().n), split = job_.plan.split;
     if (in_a_row() && split == 1) return run_in_a_row(begin, end);
     if (chunks == 1 && source_.has_windows()) return run_single_chunks(begin, end);
-    if (in_segments() && split == 1) return run_side_by_side(begin, end);
     for (int64_t item = begin; item < end; ++item) {
       const int64_t output = split == 1 ? item : item / split, piece = item - output * split;
       source_.start(job_.input_of(output));
@@ -70,42 +69,6 @@ class RowsKernel {
         read_chunk(0, slots_ + i * kSubtrees);
       }
       fold_subtrees<Op>(slots_, used_);
-      job_.write_results(output, used_, slots_);
-    }
-  }
-
-  // Whether outputs are made of contiguous segments of less than a page, and a segment's neighbours in memory belong to
-  // other outputs.
-  bool in_segments() const {
-    const Layout& l = job_.layout();
-    return source_.packed() && l.reduced_dims > 1 && l.kept_dims > 0 &&
-           l.reduced[l.reduced_dims - 1].size * job_.elements.size < kPageBytes &&
-           l.kept[l.kept_dims - 1].in_stride < l.reduced[l.reduced_dims - 2].stride;
-  }
-
-  // Several outputs at the same time, chunk by chunk, so that memory is read in longer pieces: a page that holds a
-  // segment of each would otherwise be visited, and its address translated, once for each.
-  void run_side_by_side(int64_t begin, int64_t end) {
-    const int64_t n = job_.layout().n;
-    const bool fetch = prefetch_ || (!kIsWide && job_.plan.expected_bytes > kInSecondCache);
-    const char* x[kSlots];
-    Stack<Op, Acc> stacks[kSlots];
-    for (int64_t output = begin; output < end; output += used_) {
-      used_ = static_cast<int>(smaller(kSlots, end - output));
-      for (int i = 0; i < used_; ++i) {
-        x[i] = job_.input_of(output + i);
-        stacks[i].count = 0;
-      }
-      for (int64_t k = 0; k < n; k += kChunk) {
-        for (int i = 0; i < used_; ++i) {
-          source_.start(x[i]);
-          source_.fetch_beside(fetch && i + 1 < used_ ? x[i + 1] - x[i] : 0);  // what the next output reads
-          read_chunk(k, slots_ + i * kSubtrees);
-        }
-        fold_subtrees<Op>(slots_, used_);
-        for (int i = 0; i < used_; ++i) stacks[i].push(slots_[i]);
-      }
-      for (int i = 0; i < used_; ++i) slots_[i] = stacks[i].result();
       job_.write_results(output, used_, slots_);
     }
   }

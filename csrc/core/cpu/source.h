@@ -28,9 +28,6 @@ class Source {
     cursor_.start(x);
   }
 
-  // While windows() takes contiguous elements, what lies `bytes` after them is fetched; nothing if 0.
-  void fetch_beside(int64_t bytes) { beside_ = bytes; }
-
   // Rows from k on that follow one another at inner_stride().
   int64_t run(int64_t k) const {
     if (layout_.reduced_dims == 0) return 1;
@@ -69,7 +66,6 @@ class Source {
     for (int s = 0; s < kSteps; ++s, k += kLeaves, copies += bytes) {
       if (packed_ && k + kLeaves <= layout_.n && cursor_.left() >= kLeaves) {
         window[s] = cursor_.row();
-        if (beside_) prefetch_bytes(window[s] + beside_, bytes);
         cursor_.advance(kLeaves);
       } else {
         window[s] = copies;
@@ -164,7 +160,6 @@ class Source {
     const int64_t stride = packed_ ? 1 : inner_stride();
     while (count > 0) {
       const int64_t rows = smaller(cursor_.left(), count);
-      if (beside_) prefetch_bytes(cursor_.row() + beside_, rows * width_ * elements_.size);
       copy_elements(cursor_.row(), elements_.size, stride, rows * width_, copies);
       copies += rows * width_ * elements_.size;
       cursor_.advance(rows);
@@ -233,7 +228,6 @@ class Source {
   Cursor cursor_;
   const char* x_ = nullptr;
   int64_t width_, column_stride_;
-  int64_t beside_ = 0;
   bool packed_;
 };
 

@@ -28,9 +28,6 @@ constexpr int64_t kManyColumns = 256;
 // Chunks that are reduced as columns leave a partial each: 4 MiB of fp32.
 constexpr int64_t kMostChunkColumns = int64_t{1} << 20;
 
-// Below this a contiguous segment is too short for the hardware prefetcher, and costs an address translation.
-constexpr int64_t kPageBytes = 4096;
-
 // Prefetching lets one core use more of the memory (fp32: 1.1 times, bf16: 1.5 times), and costs a tenth where data
 // come from a cache anyway. 2-byte types take longer for the same bytes, and want it from further ahead. With AVX-512
 // ("wide") all was measured on a machine with 1 MB of second and 32 MB of third cache; with less on one with 512 KB and
