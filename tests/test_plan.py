@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import dims, room, strided
 
 import torch_reduce
-from torch_reduce.testing import DTYPES, FLOATING, constrained_plan
+from torch_reduce.testing import DTYPES, FLOATING, constrained_plan, num_threads
 
 SUMS = ("sum", "mean", "prod")
 MAX_SCRATCH = 4 << 20
@@ -160,6 +160,17 @@ def test_explain_on_the_device_of_the_tensor(device):
         assert (plan.device, plan.op, plan.outputs, plan.n) == (device, op, 30, 100)
     cpu = torch_reduce.explain(torch.ones(2**20, device="meta"), device="cpu")
     assert cpu.device == "cpu" and cpu.split >= 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8, 32])
+@pytest.mark.parametrize("shape", [(20, 100_000), (300, 7000), (5, 120_000), (70, 1025)], ids=str)
+def test_tiles_of_all_threads_fit(shape, threads):
+    """Lines of a transposed tensor are copied by every thread that works on the CPU; too long ones are not."""
+    x = torch.empty(shape[::-1], device="meta").T
+    with num_threads(threads):
+        scratch = torch_reduce.explain(x, device="cpu").scratch_bytes
+    assert scratch <= MAX_SCRATCH
+    assert scratch >= 4 * 4 * shape[1] or 4 * 4 * shape[1] > MAX_SCRATCH // threads - 4096
 
 
 @pytest.mark.parametrize("shape, dim", [((54, 127), 0), ((3, 5, 2, 68, 5), 1), ((50, 15), 1), ((1000, 64), 1)], ids=str)

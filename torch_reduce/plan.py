@@ -25,7 +25,7 @@ class Plan:
         block: threads of a CTA.
         split: how many CTAs (tasks) share one output.
         shared_bytes: shared memory of a CTA, in bytes.
-        scratch_bytes: memory for partial results in device memory, in bytes.
+        scratch_bytes: memory for partial results in device memory, in bytes (on the CPU: for tiles of all threads too).
         expected_bytes: device memory traffic of input, output and scratch, in bytes.
         finish: how parts of an output meet: ``"direct"`` (there is one part), ``"cluster"`` (in shared memory, as they
             run at the same time), ``"partials"`` (stored, combined by a second pass) or ``"atomic"``.

@@ -40,6 +40,26 @@ Family choose(const Layout& l, const Constraint& c) {
   return l.n <= kLeaves ? Family::ShortRows : Family::Rows;
 }
 
+// How many lines of the innermost reduced dim are copied at a time into their logical order; 0 if they lie in memory in
+// that order, or are too long.
+int64_t tile_lines(const Layout& l, int64_t element_size, int threads) {
+  if (l.reduced_dims < 2 || l.n <= kChunk) return 0;
+  const ReducedDim &inner = l.reduced[l.reduced_dims - 1], &outer = l.reduced[l.reduced_dims - 2];
+  if (outer.stride == 0 || outer.stride >= inner.stride) return 0;
+  const int64_t line = inner.size * element_size;
+  const int64_t share = kAllTilesBytes / threads - kChunk * element_size;  // a tile comes with a chunk
+  const int64_t most = std::min(kMostTileBytes, std::max(kTileBytes, share));
+  const int64_t lines = std::min(std::max(kTileBytes / line, std::min(kEnoughTileLines, most / line)), outer.size);
+  return lines < kFewestTileLines ? 0 : lines;
+}
+
+// A tile, and the chunk that the one before it has begun.
+int64_t tile_bytes(const Problem& p, int64_t lines) {
+  if (lines == 0) return 0;
+  const int64_t elements = lines * p.layout.reduced[p.layout.reduced_dims - 1].size + kChunk;
+  return elements * static_cast<int64_t>(size_of(p.in));
+}
+
 // Elements that differ in address; an expanded dim is read from memory once.
 int64_t distinct_elements(const Layout& l) {
   int64_t count = l.n != 0 && l.outputs != 0;
@@ -77,6 +97,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   const bool many = !is_for_one_thread(l);
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   int64_t units = l.outputs;  // what can be shared out without cutting an output
+  if (plan.family == Family::Rows) plan.tile_lines = tile_lines(l, static_cast<int64_t>(size_of(p.in)), threads);
   if (plan.family == Family::Columns) {
     const int64_t columns = l.kept[l.kept_dims - 1].size;
     plan.strip = std::min(columns, kStripBytes / acc);
@@ -92,6 +113,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   if (!many && constraint.split == 0) {  // without the divisions below, which a small call would notice
     plan.piece_chunks = padded;
     plan.tasks = plan.grain = units;
+    plan.scratch_bytes = tile_bytes(p, plan.tile_lines);
     return plan;
   }
   int64_t wanted = 1;
@@ -113,6 +135,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   plan.grain = std::max<int64_t>(plan.grain, 1);
   if (plan.split > 1) plan.scratch_bytes = l.outputs * plan.split * acc;
   plan.expected_bytes += 2 * plan.scratch_bytes;
+  plan.scratch_bytes += std::min<int64_t>(threads, plan.tasks) * tile_bytes(p, plan.tile_lines);
   return plan;
 }
 

@@ -111,7 +111,7 @@ class Tiles {
   explicit Tiles(const Job<Op, Acc>& job)
       : layout_(job.layout()),
         size_(job.elements.size),
-        lines_(lines_at_once(job.layout(), size_)),
+        lines_(job.plan.tile_lines),
         buffer_(lines_ ? lines_ * layout_.reduced[layout_.reduced_dims - 1].size * size_ + kChunk * size_ : 0) {}
 
   // Whether tiles are worth it.
@@ -136,21 +136,6 @@ class Tiles {
   }
 
  private:
-  static constexpr int64_t kUsual = int64_t{64} << 10,
-                           kMost = int64_t{2} << 20;   // bytes: in the second cache, in the third
-  static constexpr int64_t kFewest = 4, kEnough = 16;  // lines
-
-  static int64_t lines_at_once(const Layout& l, int64_t size) {
-    if (l.reduced_dims < 2 || l.n <= kChunk) return 0;
-    const ReducedDim &inner = l.reduced[l.reduced_dims - 1], &outer = l.reduced[l.reduced_dims - 2];
-    if (outer.stride == 0 || outer.stride >= inner.stride) return 0;
-    const int64_t line = inner.size * size;
-    int64_t lines = kUsual / line;
-    if (lines < kEnough) lines = smaller(kEnough, kMost / line);
-    lines = smaller(lines, outer.size);
-    return lines >= kFewest ? lines : 0;
-  }
-
   // Appends some lines, or what is left of one.
   void append() {
     const ReducedDim &inner = layout_.reduced[layout_.reduced_dims - 1],
