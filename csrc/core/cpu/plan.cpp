@@ -49,7 +49,9 @@ int64_t tile_lines(const Layout& l, int64_t element_size, int threads) {
   const int64_t line = inner.size * element_size;
   const int64_t share = kAllTilesBytes / threads - kChunk * element_size;  // a tile comes with a chunk
   const int64_t most = std::min(kMostTileBytes, std::max(kTileBytes, share));
-  const int64_t lines = std::min(std::max(kTileBytes / line, std::min(kEnoughTileLines, most / line)), outer.size);
+  int64_t lines = std::min(std::max(kTileBytes / line, std::min(kEnoughTileLines, most / line)), outer.size);
+  const int64_t whole = kCacheLine / element_size;  // in squares, but for what is left of the dim
+  if (lines > whole) lines -= lines % whole;
   return lines < kFewestTileLines ? 0 : lines;
 }
 

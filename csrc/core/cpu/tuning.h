@@ -32,7 +32,7 @@ constexpr int64_t kMostChunkColumns = int64_t{1} << 20;
 // cache lines of 4-byte elements, as long as the tiles of all threads are 4 MiB together. A few long lines are better
 // than none: (20, 100000) transposed takes 0.73 of the time.
 constexpr int64_t kTileBytes = int64_t{64} << 10, kMostTileBytes = int64_t{2} << 20, kAllTilesBytes = int64_t{4} << 20;
-constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16;
+constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16, kCacheLine = 64;
 
 // Prefetching lets one core use more of the memory (fp32: 1.1 times, bf16: 1.5 times), and costs a tenth where data
 // come from a cache anyway. 2-byte types take longer for the same bytes, and want it from further ahead. With AVX-512
