@@ -178,10 +178,10 @@ template <class Op, class T, class Acc>
 void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
   constexpr int64_t kStep = kLeaves * sizeof(T), kBytes = kSteps * kStep;
   constexpr bool is_free = order_free<Op, Acc>, is_extreme = is_free && std::is_floating_point<Acc>::value;
-  const int64_t prefetch = ahead == Ahead::Nothing ? 0 : chunk_distance(sizeof(T), kIsWide);
+  const int64_t prefetch = ahead == Ahead::Nothing ? 0 : fetch_distance(Reading::Chunks, sizeof(T), kIsWide);
   if constexpr (is_extreme) {
     extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk,
-                 prefetch ? extremes_distance(sizeof(T), kIsWide) : 0, out);
+                 prefetch ? fetch_distance(Reading::Extremes, sizeof(T), kIsWide) : 0, out);
   } else if constexpr (is_free) {
     alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {

@@ -24,7 +24,7 @@ struct Job {
 
   // How many bytes ahead to fetch; 0 for data that may be in a cache.
   int64_t prefetch() const {
-    return plan.expected_bytes > prefetch_above(kIsWide) ? prefetch_distance(elements.size, kIsWide) : 0;
+    return plan.expected_bytes > prefetch_above(kIsWide) ? fetch_distance(Reading::Rows, elements.size, kIsWide) : 0;
   }
   Ahead ahead() const { return ahead_of_chunks(elements.size, plan.expected_bytes, kIsWide); }
 

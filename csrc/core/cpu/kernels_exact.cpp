@@ -69,7 +69,7 @@ struct ExactJob {
   void add_elements(const T* x, int64_t first, int64_t end, Superaccumulator<F>& sum) const {
     const bool in_place = contiguous();
     const bool large = problem.layout.n * static_cast<int64_t>(sizeof(T)) > prefetch_above(kIsWide);
-    const int64_t ahead = large ? prefetch_distance(sizeof(T), kIsWide) : 0;
+    const int64_t ahead = large ? fetch_distance(Reading::Rows, sizeof(T), kIsWide) : 0;
     for (; first < end; first += kBlock) {
       const int64_t count = least(end - first, kBlock);
       if (in_place && count == kBlock) {

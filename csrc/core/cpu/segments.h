@@ -77,7 +77,7 @@ class SegmentsKernel {
   // be shorter than what is fetched ahead in the order of memory.
   void fetch_ahead(int64_t bytes) {
     if (ahead_ == Ahead::Nothing) return;
-    distance_ = segment_ < kChunk ? bytes : chunk_distance(size_, kIsWide);
+    distance_ = segment_ < kChunk ? bytes : fetch_distance(Reading::Chunks, size_, kIsWide);
   }
   void fetch(const char* x, int64_t count) const {
     if (distance_) prefetch_bytes(x + distance_, count * size_);

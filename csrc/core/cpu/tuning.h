@@ -35,13 +35,27 @@ constexpr int64_t kTileBytes = int64_t{64} << 10, kMostTileBytes = int64_t{2} <<
 constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16, kCacheLine = 64;
 
 // Prefetching lets one core use more of the memory (fp32: 1.1 times, bf16: 1.5 times), and costs a tenth where data
-// come from a cache anyway. 2-byte types take longer for the same bytes, and want it from further ahead. With AVX-512
-// ("wide") all was measured on a machine with 1 MB of second and 32 MB of third cache; with less on one with 512 KB and
-// 32 MB, where rows of 1000 fp32 in 16 MB take 0.6 of the time with it, 0.7 from 2 KiB ahead.
+// come from a cache anyway. With AVX-512 ("wide") all was measured on a machine with 1 MB of second and 32 MB of third
+// cache; with less on one with 512 KB and 32 MB, where rows of 1000 fp32 in 16 MB take 0.6 of the time with it.
 constexpr int64_t prefetch_above(bool wide) { return int64_t{wide ? 24 : 12} << 20; }
-constexpr int64_t prefetch_distance(int64_t element_size, bool wide) {
-  if (element_size <= 2) return 8192;
-  return wide ? 2048 : 6144;
+
+constexpr int64_t kBurstBytes = 4096;  // measured with less than AVX-512 alone
+
+// What is read while more is fetched.
+enum class Reading {
+  Rows,      // some elements at a time, or a few chunks
+  Chunks,    // contiguous ones, as Ahead says
+  Extremes,  // a few vectors at a time
+};
+
+// How many bytes ahead. 2-byte types take longer for the same bytes, and want it from further; rows of 1000 fp32 take
+// 0.7 of the time from 2 KiB ahead, 0.6 from 6. Chunks: the next one, or burst. amin of 16 MB of fp32 takes 1.15 times
+// as long with 4 KiB as with 8.
+constexpr int64_t fetch_distance(Reading reading, int64_t element_size, bool wide) {
+  if (wide) return element_size <= 2 ? 8192 : 2048;
+  if (reading == Reading::Chunks && element_size <= 4) return kBurstBytes;
+  if (reading == Reading::Rows && element_size > 2) return 6144;
+  return 8192;
 }
 
 // What is fetched while contiguous chunks are read.
@@ -51,7 +65,6 @@ enum class Ahead {
   InBursts,  // kBurstBytes at a time
   Rolled,    // rolled_chunk()
 };
-constexpr int64_t kBurstBytes = 4096;  // measured with less than AVX-512 alone
 
 // With AVX-512, chunks of 4-byte elements: rolled_chunk() is half as fast again up to 512 KB, 1.1 times as fast at 1
 // MB, 1.07 up to 8 MB, and a fifth slower at 32 MB; prefetching is a fourth slower at 24 MB, and no faster before 64
@@ -71,16 +84,6 @@ constexpr Ahead ahead_of_chunks(int64_t element_size, int64_t bytes, bool wide) 
   if (bytes > prefetch_above(wide)) return Ahead::InBursts;
   if (wide || element_size > 4) return Ahead::Nothing;
   return bytes > (element_size <= 2 ? kInSecondCache : 3 * kInSecondCache) ? Ahead::Steadily : Ahead::Nothing;
-}
-
-// How far ahead: the next chunk, or burst; of what is read a few vectors at a time 8 KiB (amin of 16 MB of fp32 takes
-// 1.15 times as long with 4). With AVX-512 as elsewhere.
-constexpr int64_t chunk_distance(int64_t element_size, bool wide) {
-  if (wide) return prefetch_distance(element_size, wide);
-  return element_size <= 4 ? kBurstBytes : 1024 * element_size;
-}
-constexpr int64_t extremes_distance(int64_t element_size, bool wide) {
-  return wide ? prefetch_distance(element_size, wide) : 2 * kBurstBytes;
 }
 
 // Rows of columns that are fetched while as many are read, where the first cache has 32 KB: (2048, 2048) transposed
