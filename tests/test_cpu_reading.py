@@ -42,7 +42,7 @@ def test_every_length_of_a_chunk(dtype, capability):
             assert_same_bits(torch_reduce.sum(row), model(row), f"{n} from {start}")
 
 
-@pytest.mark.parametrize("segment", [2, 3, 5, 8, 17, 33, 49, 100, 196, 255, 256, 257, 700, 1024, 1029, 2500])
+@pytest.mark.parametrize("segment", [2, 3, 5, 8, 17, 33, 49, 100, 196, 255, 256, 257, 512, 700, 768, 1024, 1029, 2500])
 @pytest.mark.parametrize("dtype", [torch.int8, torch.bfloat16, torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("op", ["sum", "amax"])
 def test_segments(op, dtype, segment, capability):

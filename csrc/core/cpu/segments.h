@@ -24,7 +24,8 @@ class SegmentsKernel {
       : job_(job),
         size_(job.elements.size),
         segment_(job.layout().reduced[job.layout().reduced_dims - 1].size),
-        at_once_(outputs_at_once(segment_ * size_)),
+        in_place_(segment_ < kChunk && segment_ % kLeaves == 0),
+        at_once_(in_place_ ? kMostAtOnce : outputs_at_once(segment_ * size_)),
         ahead_(job.ahead()),
         held_memory_(smaller(at_once_, job.layout().outputs) * held_bytes() + kLine) {
     const auto address = reinterpret_cast<uintptr_t>(held_memory_.data);
@@ -45,12 +46,16 @@ class SegmentsKernel {
         stacks_[i].count = 0;
       }
       cursor.start(x);
-      for (int64_t k = 0; k < n; k += segment_) {
-        cursor.move_to(k);
-        const char* const row = cursor.row();
-        cursor.advance(segment_);
-        fetch_ahead(k + segment_ < n ? cursor.row() - row : 0);
-        for (int64_t i = 0; i < outputs; ++i) add(i, row + offset[i]);
+      if (in_place_) {
+        for (int64_t k = 0; k < n; k += kChunk) add_in_place(cursor, k, outputs, offset);
+      } else {
+        for (int64_t k = 0; k < n; k += segment_) {
+          cursor.move_to(k);
+          const char* const row = cursor.row();
+          cursor.advance(segment_);
+          fetch_ahead(k + segment_ < n ? cursor.row() - row : 0);
+          for (int64_t i = 0; i < outputs; ++i) add(i, row + offset[i]);
+        }
       }
       finish(first, outputs);
     }
@@ -72,6 +77,28 @@ class SegmentsKernel {
   // A line more than a chunk, or the same places of all outputs would share a set of the first cache.
   int64_t held_bytes() const { return kChunk * size_ + kLine; }
   char* held(int64_t i, int64_t element) const { return held_ + i * held_bytes() + element * size_; }
+
+  // The chunk at element k of every output, where each of its windows lies in one segment: nothing is copied.
+  void add_in_place(Cursor& cursor, int64_t k, int64_t outputs, const int64_t* offset) {
+    const char* row[kSteps] = {};
+    for (int64_t s = 0; s < kSteps && k + s * kLeaves < job_.layout().n; ++s) {
+      cursor.move_to(k + s * kLeaves);
+      row[s] = cursor.row();
+      cursor.advance(kLeaves);
+    }
+    if (row[kSteps - 1] == nullptr) fill_elements(job_.elements.identity, size_, kLeaves, held(0, 0));
+    for (int64_t i = 0; i < outputs; ++i) {
+      const char* window[kSteps];
+      for (int64_t s = 0; s < kSteps; ++s) {
+        window[s] = row[s] ? row[s] + offset[i] : held(0, 0);
+        if (ahead_ != Ahead::Nothing && row[s] && i + 1 < outputs) {
+          prefetch_bytes(row[s] + offset[i + 1], kLeaves * size_);
+        }
+      }
+      job_.elements.windows(window, kSteps, 1, 0, slot());
+      own(i, 1);
+    }
+  }
 
   // What is fetched while segments are copied: an output's next segment, `bytes` away, as a few outputs' segments may
   // be shorter than what is fetched ahead in the order of memory.
@@ -152,7 +179,9 @@ class SegmentsKernel {
   }
 
   const Job<Op, Acc>& job_;
-  const int64_t size_, segment_, at_once_;  // bytes of an element, elements, outputs
+  const int64_t size_, segment_;  // bytes of an element, elements
+  const bool in_place_;
+  const int64_t at_once_;  // outputs
   const Ahead ahead_;
   int64_t distance_ = 0;  // bytes
   Buffer<char> held_memory_;
