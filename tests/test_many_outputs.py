@@ -43,6 +43,47 @@ def test_scattered_rows_whose_results_lie_across(dtype):
         check(x.permute(order), order.index(2), ["sum", "amax", "amin"])
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.int16, torch.uint16], ids=str)
+def test_copies(dtype):
+    """Outputs of one element: results innermost along another dim than the elements, or along the same, in tiles that
+    are full, and that end early in both dims, and of slices."""
+    exchanged = fill((1, 613, 707), dtype)
+    direct = fill((2, 700, 1, 19, 23), dtype)
+    ops = ["sum", "amin"] if dtype == torch.uint16 else OPS
+    for x, dim in (
+        (exchanged.transpose(1, 2), 0),
+        (exchanged[:, 5:517, 3:643].transpose(1, 2), 0),
+        (direct.permute(2, 3, 0, 1, 4), 0),
+        (direct[:, :, :, 2:, 1:22].permute(3, 0, 2, 1, 4), 2),
+        (direct.permute(4, 3, 2, 0, 1), 2),
+    ):
+        check(x, dim, ops)
+    x = exchanged.transpose(1, 2)
+    out = torch.full((1, 707, 3 * 613), 7, device="cuda").to(dtype)
+    torch_reduce.amax(like(x, "cuda"), 0, keepdim=True, out=out[:, :, ::3])
+    assert_same_bits(out[:, :, ::3], torch_reduce.amax(x, 0, keepdim=True))
+    assert bool((out[:, :, 1::3] == out[0, 0, 1]).all())
+
+
+def test_copies_have_no_negative_zero():
+    x = torch.full((640, 1, 480), -0.0).permute(2, 1, 0)
+    assert_same_bits(torch_reduce.sum(like(x, "cuda"), 1), torch.zeros(480, 640))
+
+
+@pytest.mark.parametrize("dim", [(0, 1), (0, 2), (1, 2), (0, 1, 2), (2,), (1,)], ids=str)
+def test_steps_beyond_32_bits(dim):
+    """Elements and outputs over 2^31 bytes apart, so that places are found by 64 bits."""
+    x = fill((2, 1000, 3), torch.bfloat16)
+    memory = torch.empty((1 << 30) + (1 << 15), dtype=torch.bfloat16, device="cuda")
+    apart = memory.as_strided((2, 1000, 3), (1 << 30, 7, 8000))
+    apart.copy_(x)
+    for order in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
+        expected = torch_reduce.sum(x.permute(order), dim)
+        there = apart.permute(order)
+        for plan in legal_plans(there, dim):
+            assert_same_bits(torch_reduce.sum(there, dim), expected, plan)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_stacked_columns(n, dtype):

@@ -8,9 +8,8 @@ namespace {
 using namespace tuning;
 using namespace planning;
 
-constexpr int64_t kMostShared = int64_t{47} << 10;    // of a CTA, without the kernel's consent, but for its variables
-constexpr int64_t kColumnsMost = int64_t{1} << 33;    // columns number leaves with 32 bits
-constexpr int64_t kSegmentedMost = int64_t{1} << 30;  // divisions by a multiplication are exact to here, rounded up
+constexpr int64_t kMostShared = int64_t{47} << 10;  // of a CTA, without the kernel's consent, but for its variables
+constexpr int64_t kColumnsMost = int64_t{1} << 33;  // columns number leaves with 32 bits
 
 // The types each compute type reads at full width; others are rare and read an element at a time.
 bool has_vector_loads(const Problem& p) {
@@ -35,17 +34,17 @@ Shape inspect(const Problem& p) {
   bool kept_multiple = true;
   for (int d = 0; d < l.kept_dims; ++d) kept_multiple &= l.kept[d].in_stride % s.v == 0;
   const bool rows_aligned = s.aligned && kept_multiple && inner_reduced == 1;
-  const bool small_numbers = l.n < kSegmentedMost && l.outputs < kSegmentedMost;
+  const bool small_numbers = l.n < kSmallNumbers && l.outputs < kSmallNumbers;
   s.row_vector = rows_aligned && l.reduced_dims <= 1 && l.kept_dims <= 1;
   s.row_segmented =
       rows_aligned && small_numbers && l.n > 0 &&
       (l.reduced_dims <= 1 ? l.n % s.v == 0
                            : l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 && l.reduced[0].stride % s.v == 0);
   // Loads of 16 bytes that begin at any element. A chunk that lies in two segments is read by elements.
-  const bool anywhere = has_vector_loads(p) && l.kept_dims <= kFewDims && l.outputs < kSegmentedMost;
-  s.row_anywhere = anywhere && inner_reduced == 1 &&
-                   (l.reduced_dims <= 1 ? static_cast<int64_t>(size_of(p.in)) <= kRowsAnywhereElement
-                                        : l.reduced_dims == 2 && l.reduced[1].size >= kChunk && l.n < kSegmentedMost);
+  const bool anywhere = has_vector_loads(p) && l.kept_dims <= kFewDims && l.outputs < kSmallNumbers;
+  s.row_anywhere = anywhere && inner_reduced == 1 && static_cast<int64_t>(size_of(p.in)) <= kRowsAnywhereElement &&
+                   (l.reduced_dims <= 1 ||
+                    (l.reduced_dims == 2 && l.reduced[1].size >= kRowsAnywhereSegment && l.n < kSmallNumbers));
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp * kShortRowsElements;
@@ -107,6 +106,10 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
 
   const Family across_memory = family_across_memory(p);
   if (across_memory != Family::Empty) return pick(across_memory);
+  // Columns would write across memory what they read along it.
+  if (c.vector < 0 && copied_rows(l) >= 0 && innermost_of_results(l) != l.kept_dims - 1) {
+    return {Family::ShortRows, false};
+  }
   const bool tiny = l.outputs > 1 && l.n * l.outputs < kScatteredTiny;
   if (tiny && s.short_scalar && c.vector < 0 && !s.short_vector) return {Family::ShortRows, false};
   const int64_t kept_stride = l.kept_dims ? l.kept[l.kept_dims - 1].in_stride : 0;
@@ -115,20 +118,25 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   if (s.short_vector && vector_allowed && l.reduced_dims) return pick(Family::ShortRows);
   // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
   // read a few elements one at a time.
-  const bool column_vector =
-      vector_allowed && (s.column_vector || s.column_segmented || (s.column_anywhere && l.n > kShortRowsElements));
+  const bool column_anywhere = s.column_anywhere && l.n > kShortRowsElements &&
+                               l.n * l.outputs >= kColumnsAnywhereLeast &&
+                               l.kept[l.kept_dims - 1].size >= kColumnsAnywhereVectors * s.v;
+  const bool column_vector = vector_allowed && (s.column_vector || s.column_segmented || column_anywhere);
   const int64_t element = static_cast<int64_t>(size_of(p.in));
   const int64_t side_by_side = beside && l.kept_dims > 1 ? l.kept[l.kept_dims - 1].size : kScattered;
   const bool scattered =
       side_by_side * element < kSector || (!column_vector && (side_by_side < kScattered || l.n <= kShortRowsElements));
   const bool short_column = beside && scattered && l.n <= kWarp;
   // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well.
-  const bool slender = l.n * l.outputs >= kScatteredTiny && !column_vector && l.kept_dims > 1 &&
-                       side_by_side * element < kSector && reduced_stride * element <= kSector;
+  const int64_t neighbours = l.kept_dims ? l.kept[l.kept_dims - 1].size : 0;
+  const bool slender = l.n * l.outputs >= kScatteredTiny && !column_vector && neighbours * element < kSector &&
+                       reduced_stride * element <= kSector;
   const bool aligned_row = vector_allowed && (s.row_vector || s.row_segmented);
   const bool short_row = !beside && l.outputs > 1 && s.short_scalar && (l.n <= kWarp || !aligned_row);
   if (l.n == 0 || short_column || short_row) return pick(Family::ShortRows);
-  return pick(beside && !slender ? Family::Columns : Family::Rows);
+  if (!beside || slender) return pick(Family::Rows);
+  if (!column_vector && c.vector < 0) return {Family::Columns, false};
+  return pick(Family::Columns);
 }
 
 // Whether the outputs fill memory without gaps from the output's address on, so that zeroing it is one memset.

@@ -63,6 +63,8 @@ struct Plan {
   bool interleaved = false;  // the same unit of all outputs comes before the next one, as their memory interleaves
   // ShortRows: 2^log_lanes lanes share an output, with so many elements each, of so many outputs.
   int log_lanes = 0, lane_elements = 1, lane_rows = 1;
+  // Of one element: the kept dim along which a tile's rows lie, or -1 for no tiles; its lanes lie along the innermost.
+  int copied_rows = -1;
   // Columns: 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has
   // 2^log_warps_across x 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
   int log_across = 0, log_warps_across = 0, log_warps_along = 0;

@@ -145,8 +145,12 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   };
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
-  const bool small = l.outputs * l.n * element <= on_all_sms(gpu, t.columns_small_per_sm);
-  const int64_t wanted = std::min(ctas_at_once(plan, p, lanes), t.columns_ctas_per_sm) * gpu.sms;
+  const int64_t bytes = l.outputs * l.n * element, small_bytes = on_all_sms(gpu, t.columns_small_per_sm);
+  const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes;
+  int64_t per_sm = std::min(ctas_at_once(plan, p, lanes), t.columns_ctas_per_sm);
+  if (plan.anywhere && !large) per_sm = std::min(per_sm, kColumnsAnywhereCtasPerSm);
+  if (!plan.vector && large) per_sm *= kColumnsElementwiseWaves;
+  const int64_t wanted = per_sm * gpu.sms;
 
   if (!c.split && !small) {
     const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
@@ -166,6 +170,11 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
          (cut.shared_bytes > t.columns_shared || (small && !c.split && cut.units > 1 && across > lanes_for(kSector)))) {
     across /= 2;
     cut = columns_at_once(plan, p, lanes, gpu, c, {across, wanted});
+  }
+  // Narrow tiles were for sparing the second pass. Where there is one anyway, few partials are better.
+  if (small && plan.anywhere && cut.units > 1 && !c.split) {
+    const Plan wide = columns_at_once(plan, p, lanes, gpu, c, {lanes.widest, gpu.sms * 2 / 3});
+    if (wide.shared_bytes <= t.columns_shared) cut = wide;
   }
   plan = cut;
 }

@@ -14,6 +14,7 @@ namespace torch_reduce::planning {
 
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
 constexpr int kWarp = 32;
+constexpr int64_t kSmallNumbers = int64_t{1} << 30;  // divisions by a multiplication are exact to here, rounded up
 
 // What the families can do with a problem.
 struct Shape {
@@ -37,6 +38,11 @@ int64_t steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Co
 
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu);
+// The kept dim along which results lie innermost.
+int innermost_of_results(const Layout& l);
+// Where outputs are one element each: the kept dim along which the rows of tiles lie, beside lanes along the innermost.
+// That is the one of the results, if it is another, and else the longest. -1 where tiles would be mostly empty.
+int copied_rows(const Layout& l);
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 
 // Whether tiles can do it; and where they would read memory in longer runs than rows or columns do, Tiles, or Rows if

@@ -1,4 +1,6 @@
 // Plans of the families that walk along rows.
+#include <cstdlib>
+
 #include "plan_detail.h"
 
 namespace torch_reduce::planning {
@@ -22,6 +24,13 @@ void share_out_steps(Plan& plan, int64_t outputs, int64_t steps, int64_t at_once
   }
 }
 
+// Chunks of each CTA where as many as there may be of a cluster share a row, and each CTA has an SM of its own.
+int64_t cluster_slots(int64_t outputs, int64_t padded, const Gpu& gpu) {
+  int64_t units = gpu.cluster_ctas;
+  while (units > 1 && units * outputs > gpu.sms) units /= 2;
+  return units == 1 ? padded : std::max<int64_t>(padded / units, 1);
+}
+
 }  // namespace
 
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
@@ -34,9 +43,13 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
   const int64_t cta_slots = kRowsWarps * at_once;
   plan.block = kRowsWarps * kWarp;
 
-  if ((padded <= cta_slots || (l.outputs == 1 && padded <= 2 * kRowsWarps)) && c.split <= 1) {
+  // A cluster reads a row's chunks from several SMs; without one, two rounds are still faster than a second pass.
+  // Elements from anywhere share few sectors, of which an SM loads one at a time, so these go to more SMs than that.
+  const int64_t most_slots = plan.vector ? cta_slots : kRowsWarps / 2;
+  const bool in_cluster = padded > cta_slots && cluster_slots(l.outputs, padded, gpu) <= most_slots;
+  if ((padded <= cta_slots || (l.outputs == 1 && padded <= 2 * kRowsWarps && !in_cluster)) && c.split <= 1) {
     plan.log_slots = log2_above(padded);
-    int64_t slots = std::max(cta_slots, padded);  // two rounds are still faster than a second pass
+    int64_t slots = std::max(cta_slots, padded);
     // Few rows: smaller CTAs, so that every SM gets one.
     while (slots > padded && ceil_div(l.outputs * padded, slots) < t.rows_least_ctas_per_sm * gpu.sms) slots /= 2;
     plan.rows_per_cta = static_cast<int>(slots / padded);
@@ -46,9 +59,12 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     const int64_t most_ctas = on_all_sms(gpu, t.rows_ctas_per_sm);
     int64_t slots = cta_slots;
     while (slots < t.rows_split_slots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
+    if (in_cluster && !c.split) slots = std::max(cluster_slots(l.outputs, padded, gpu), at_once);
+    while (!plan.vector && !in_cluster && slots > 1 && 2 * l.outputs * ceil_div(chunks, slots) <= gpu.sms) slots /= 2;
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
     plan.log_slots = log2_above(per_unit);
     plan.units = ceil_div(chunks, per_unit);
+    plan.block = static_cast<int>(std::min<int64_t>(ceil_div(per_unit, at_once), kRowsWarps)) * kWarp;
   }
   if (plan.units == 1 && !c.split) share_out_steps(plan, l.outputs, ceil_div(chunks, at_once), at_once, gpu);
   plan.tiles = ceil_div(l.outputs, plan.rows_per_cta);
@@ -82,9 +98,41 @@ void plan_staged_rows(Plan& plan, const Problem& p, const Gpu& gpu) {
   plan.shared_bytes = kShortRowsWarps * (ceil_div(rows * row_bytes, 16) * 16 + 2 * 16);
 }
 
+bool plan_copies(Plan& plan, const Layout& l) {
+  plan.copied_rows = copied_rows(l);
+  if (plan.copied_rows < 0) return false;
+  const int64_t across = l.kept[l.kept_dims - 1].size, down = l.kept[plan.copied_rows].size;
+  plan.block = kCopiesWarps * kWarp;
+  plan.tiles = plan.grid = ceil_div(across, kWarp) * ceil_div(down, kCopiesRows) * (l.outputs / (across * down));
+  return true;
+}
+
 }  // namespace
 
+int copied_rows(const Layout& l) {
+  const int lanes = l.kept_dims - 1;
+  if (l.n != 1 || l.kept_dims < 2 || l.outputs < kCopiesLeast || l.outputs >= kSmallNumbers) return -1;
+  const int innermost = innermost_of_results(l);
+  int rows = 0;
+  for (int d = 1; d < lanes; ++d) {
+    if (l.kept[d].size > l.kept[rows].size) rows = d;
+  }
+  if (innermost != lanes) rows = innermost;
+  const int64_t across = l.kept[lanes].size, down = l.kept[rows].size;
+  const int64_t places = ceil_div(across, kWarp) * kWarp * ceil_div(down, kCopiesRows) * kCopiesRows;
+  return 4 * across * down < places ? -1 : rows;
+}
+
+int innermost_of_results(const Layout& l) {
+  int innermost = l.kept_dims - 1;
+  for (int d = 0; d < l.kept_dims; ++d) {
+    if (std::abs(l.kept[d].out_stride) < std::abs(l.kept[innermost].out_stride)) innermost = d;
+  }
+  return innermost;
+}
+
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu) {
+  if (!plan.vector && plan_copies(plan, p.layout)) return;
   plan.lane_elements = plan.vector ? static_cast<int>(s.v) : kShortRowsElements;
   plan.log_lanes = log2_above(ceil_div(p.layout.n, plan.lane_elements));
   plan.lane_rows = plan.vector ? kShortRowsUnroll : 1;

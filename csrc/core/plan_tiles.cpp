@@ -191,7 +191,7 @@ Family family_across_memory(const Problem& p) {
   if (run < kSector / 2 || run <= others || !worth_it) return Family::Empty;
   Box chunk;
   add_consecutive(chunk, l, 0, l.reduced_dims, kChunk);
-  const bool rows = row.sectors(element) < kTilesLeastSectors || (element >= 4 && chunk.run() * element >= kRowsRun);
+  const bool rows = row.sectors(element) < kTilesLeastSectors || chunk.run() * element >= kRowsRun;
   return rows ? Family::Rows : Family::Tiles;
 }
 

@@ -16,6 +16,9 @@ constexpr int kRowsElementwiseCtasAtOnce = 4;
 constexpr int kRowsAnywhereSegmentedCtasAtOnce = 3;
 // The widest elements that 16-byte loads read from anywhere, in bytes. A row of wider ones is read as fast by elements.
 constexpr int64_t kRowsAnywhereElement = 2;
+// The shortest segments: a chunk that lies in two of them takes as long as several others. (9336, 443) of bf16, in 443
+// segments, took 20.5 us, and by elements 17.1.
+constexpr int64_t kRowsAnywhereSegment = int64_t{16} << 10;
 // Chunks of a CTA: what shared memory holds.
 constexpr int64_t kRowsMostSlots = 4096;
 
@@ -28,6 +31,11 @@ constexpr int kShortRowsElements = 8;
 // Where there are many rows, so many are a lane's that takes so many elements of each: 8 to 16 loads in flight. Six, of
 // one row, left (3263801, 3, 2) at 42 us for 29.
 constexpr int scattered_rows_of_lane(int elements) { return elements == 1 ? 8 : 16 / elements; }
+// Outputs of one element: a tile's rows, of a warp's width, and its warps, so eight loads in flight for each thread.
+// Tiles that are mostly empty, and small tensors, are short rows as others.
+constexpr int kCopiesWarps = 8;
+constexpr int kCopiesRows = 64;
+constexpr int64_t kCopiesLeast = int64_t{1} << 18;
 // Short rows of fewer elements in all are read one at a time, whatever their layout: that code is the shortest.
 constexpr int64_t kScatteredTiny = 1 << 18;
 
@@ -43,6 +51,19 @@ constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int load
   return column_bytes > 64 ? 2 : anywhere || column_bytes > 32 || loads > kLoadsInFlight ? 3 : kColumnsCtasAtOnce;
 }
 constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
+// By such loads only of so many elements in all, and columns that fill so many loads: small tensors wait for code, of
+// which these have most, and of few lanes side by side the last one's load is much. (20, 16873) over 0 of bf16 took 3.1
+// us, by elements 2.9; (16, 1876, 2, 17) over 0, 3 of fp32 7.7 and 5.9; (3, 7, 1, 13, 4806) over 4, whose 13 columns
+// lie side by side, 6.2 and 5.2.
+constexpr int64_t kColumnsAnywhereLeast = int64_t{3} << 19;
+constexpr int64_t kColumnsAnywhereVectors = 4;
+// Of more bytes than so many times what is small, columns read by elements have as many times the CTAs: (4, 54234, 6,
+// 753) over 1, 3 of bf16, across memory, took 3,618 us with 624 of them and 2,395 with 16,384. Up to that size, columns
+// that begin anywhere have no more than this, as the second pass reads what they leave: (10158, 669) over 1 of bf16
+// took 9.7 us with 656 and 8.8 with 328.
+constexpr int64_t kColumnsLarge = 4;
+constexpr int64_t kColumnsElementwiseWaves = 8;
+constexpr int64_t kColumnsAnywhereCtasPerSm = 2;
 // Columns of up to so many elements are a thread's own. It has few loads, so that more threads must have theirs in
 // flight: (3, 2^24) of bf16 took 43 us with registers for four CTAs and 37 us with six.
 constexpr int kStackedLeaves = 4;
@@ -68,7 +89,7 @@ constexpr int64_t kTilesLeast = 1 << 12;
 constexpr int64_t kTilesLeastInAll = 1 << 18;
 // Sectors that 32 neighbours of a row lie in, up to which rows are faster, as they are where a chunk is made of so many
 // bytes side by side: (2, 4233607) of bf16, transposed, took 34 us, by rows 12; (962, 1252, 17, 3) of fp32, in the
-// order 2, 3, 0, 1, 112, by rows 91. But (9884, 879, 3, 7) of bf16, in that order, took 304, by rows 366.
+// order 2, 3, 0, 1, 112, by rows 91; (9884, 879, 3, 7) of bf16, in that order, 298, by rows 261.
 constexpr int64_t kTilesLeastSectors = 9;
 constexpr int64_t kRowsRun = 64;
 // Strips: threads of a row (so many registers hold leaves), loads in flight per thread, and neighbouring rows. A row

@@ -14,6 +14,7 @@ struct ColumnsArgs {
   int64_t next_row,
       next_step;  // Contiguous, Anywhere: elements from a row to the next, and to the same leaf's next step
   FastDivisor tiles, tiles_across;  // CTAs of a unit, and of these those side by side over the columns of one batch
+  uint32_t leaves;                  // of a column
   int log_across, log_warps_across, log_warps_along;
   int log_batches;     // batches that a warp takes one after the other
   int cluster_slots;   // values in shared memory before those of the units
@@ -22,7 +23,7 @@ struct ColumnsArgs {
   Sink<Acc> sink;
   int64_t out_stride;     // and in the output
   bool wide_store;        // results of one thread lie side by side, aligned, in the output, whose type is In
-  int64_t column_stride;  // Strided
+  int64_t column_stride;  // Strided: in bytes
   Segments segments;      // Segmented
   ReducedIndex<A> reduced;
 };
@@ -58,11 +59,10 @@ constexpr TR_HD int column_width() {
   }
 }
 
-template <class In, class Acc>
-__device__ __forceinline__ auto widen_columns(const Vector<In>& v) {
+template <class O, class In, class Acc>
+__device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& source) {
   Columns<Acc, vector_width<In>> c;
-#pragma unroll
-  for (int e = 0; e < vector_width<In>; ++e) c.e[e] = widen<Acc>(v.e[e]);
+  widen_all<O, In>(raw, source, c.e);
   return c;
 }
 
@@ -97,7 +97,7 @@ struct Loads {
   }
 
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
-    return widen_columns<In, BatchAcc<O, In, Acc>>(elements_of<O, In>(raw[k][s], source));
+    return widen_columns<O, In, BatchAcc<O, In, Acc>>(raw[k][s], source);
   }
 
  private:
@@ -133,13 +133,14 @@ struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> {
   __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Strided>& a, int64_t start, int64_t, int64_t row,
                                        bool) {
     const int count = static_cast<int>(min(a.n - row, static_cast<int64_t>(kChunk)));
+    const int64_t column = address_of(a.source) + start;
     a.reduced.with_place([&](auto at) {
 #pragma unroll
       for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
         for (int s = 0; s < Steps; ++s) {
           const int of_row = k + s * kLeaves;
-          raw[k][s].load_if(of_row < count, a.source, start + at(row + of_row));
+          raw[k][s].load_if(of_row < count, a.source, at(column, row + of_row));
         }
       }
     });
@@ -158,8 +159,8 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
   static_assert(kLeaves * sizeof(In) % 16 == 0, "a leaf's steps are multiples of 16 bytes apart");
   static constexpr int V = vector_width<In>;
   uint4 raw[Leaves][Steps];
-  uint32_t place,
-      next_place;  // the low bits of the address of the first leaf's elements, and of the distance between two
+  // The low bits of the address of the first leaf's elements, and of the distance between two.
+  uint32_t place, next_place;
 
   // `left` columns before the end of a row. `all` says that every row exists, and two more, so that 32 bytes behind its
   // end are the tensor's.
@@ -172,14 +173,13 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
     if (all) {
 #pragma unroll
       for (int k = 0; k < Leaves; ++k, first += a.next_row) {
-        const In* block = first - shift(k) / sizeof(In);
 #pragma unroll
-        for (int s = 0; s < Steps; ++s) raw[k][s] = load16_kept(block + s * a.next_step);
+        for (int s = 0; s < Steps; ++s) raw[k][s] = load16_kept(block_of(first) + s * a.next_step);
       }
       return;
     }
     // All rows but the last two, then those, whose blocks may be cut off by the tensor's end.
-    const auto of = [&](int k, int s) { return first + k * a.next_row - shift(k) / sizeof(In) + s * a.next_step; };
+    const auto of = [&](int k, int s) { return block_of(first + k * a.next_row) + s * a.next_step; };
     const int rows = static_cast<int>(max(min(a.n - row, int64_t{2 * kChunk}), int64_t{0}));  // from this one on
 #pragma unroll
     for (int k = 0; k < Leaves; ++k) {
@@ -202,8 +202,7 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
   }
 
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
-    const uint4 joined = join_with_next_lane<In>(raw[k][s], shift(k));
-    return widen_columns<In, BatchAcc<O, In, Acc>>(elements_of<O, In>(joined, source));
+    return widen_columns<O, In, BatchAcc<O, In, Acc>>(join_with_next_lane<In>(raw[k][s], shift(k)), source);
   }
 
  private:

@@ -31,28 +31,43 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
   *reinterpret_cast<Pack*>(static_cast<Out*>(s.to) + place) = pack;
 }
 
+// A lane's columns in shared memory.
+template <class Acc, int V>
+struct alignas(V * sizeof(Acc) < 16 ? V * sizeof(Acc) : 16) Pack {
+  Acc e[V];
+};
+template <class O, class Acc, int V>
+__device__ __forceinline__ Columns<Acc, V> combine_with(const Acc* before, Columns<Acc, V> c) {
+  const auto b = *reinterpret_cast<const Pack<Acc, V>*>(before);
+#pragma unroll
+  for (int e = 0; e < V; ++e) c.e[e] = O::combine(b.e[e], c.e[e]);
+  return c;
+}
+template <class Acc, int V>
+__device__ __forceinline__ Columns<Acc, V> keep(Acc* to, const Columns<Acc, V>& c) {
+  Pack<Acc, V> now;
+#pragma unroll
+  for (int e = 0; e < V; ++e) now.e[e] = c.e[e];
+  *reinterpret_cast<Pack<Acc, V>*>(to) = now;
+  return c;
+}
+
 // A warp's tree over the batches it has taken, in shared memory: registers are for the loads. `level` is the calling
 // thread's place in the first of the levels, which are `width` apart. Returns what the last batch completes.
 template <class O, class Acc, int V>
 __device__ __forceinline__ Columns<Acc, V> push_batch(Acc* level, int width, uint32_t batch, Columns<Acc, V> c) {
-  struct alignas(V * sizeof(Acc) < 16 ? V * sizeof(Acc) : 16) Pack {
-    Acc e[V];
-  };
-  for (; batch & 1; batch >>= 1, level += width) {
-    const Pack before = *reinterpret_cast<const Pack*>(level);
-#pragma unroll
-    for (int e = 0; e < V; ++e) c.e[e] = O::combine(before.e[e], c.e[e]);
-  }
-  Pack now;
-#pragma unroll
-  for (int e = 0; e < V; ++e) now.e[e] = c.e[e];
-  *reinterpret_cast<Pack*>(level) = now;
-  return c;
+  for (; batch & 1; batch >>= 1, level += width) c = combine_with<O>(level, c);
+  return keep(level, c);
 }
 
 // Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %.
 template <Access A>
 constexpr bool columns_in_clusters = A != Access::Contiguous;
+
+// Whether a warp goes without batches of which no row exists, rather than reading them as identities: up to half of
+// them, where it has one more than a power of two. Long columns, which have few, took 3 to 5 % longer by 16-byte loads.
+template <Access A, int Steps>
+constexpr bool columns_know_missing = A == Access::Strided || (A != Access::Contiguous && Steps == 1);
 
 // A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 where no leaf has
 // more elements. Half of a batch is being loaded while the other half is combined.
@@ -95,33 +110,39 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   constexpr int kLogLeaves = Leaves == 8 ? 3 : Leaves == 4 ? 2 : 1;
   const int log_leaves = 5 - a.log_across + kLogLeaves, leaf_of_lane = (lane >> a.log_across) << kLogLeaves;
   const uint32_t leaf0 = ((unit << a.log_warps_along) + warp_y) << (a.log_batches + log_leaves);
-  const int batches = 1 << a.log_batches;
+  int batches = 1 << a.log_batches;
+  if constexpr (columns_know_missing<A, Steps>) {
+    const uint32_t left = max(a.leaves, leaf0) - leaf0;  // of the columns', from the warp's first one on
+    batches = static_cast<int>(min((left + (1u << log_leaves) - 1) >> log_leaves, 1u << a.log_batches));
+  }
   Acc* levels = slots + warp_y * (a.log_batches + 1) * width + mine;
   const bool alone = a.log_warps_along == 0;  // a warp has its columns' whole unit
+  const bool in_levels = a.log_batches > 0 || !alone;
+  const int log_pushes = max(a.log_batches - kLogTogether, 0);
 
   auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
   auto full = [&](int64_t row) {
     return row + (1 << log_leaves) + (Steps - 1) * kLeaves + (A == Access::Anywhere ? 2 : 0) <= a.n;
   };
-  Loads<O, In, Acc, A, kHalf, Steps> left, right;
+  Loads<O, In, Acc, A, kHalf, Steps> lower, upper;
   int64_t row = first(0);
   bool all = full(row);
   if (columns_in_clusters<A> && a.sink.cluster) arrive_in_cluster();
   if (!a.sink.atomic) wait_for_previous_kernel();
-  left.load(a, start, left_of_row, row + leaf_of_lane, all);
+  if (!columns_know_missing<A, Steps> || batches > 0) lower.load(a, start, left_of_row, row + leaf_of_lane, all);
   C c;
   BatchColumns together;
 #pragma unroll 1
   for (int b = 0; b < batches; ++b) {
-    right.load(a, start, left_of_row, row + leaf_of_lane + kHalf, all);
+    upper.load(a, start, left_of_row, row + leaf_of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
-    BatchColumns batch = reduce(a.source, left);
+    BatchColumns batch = reduce(a.source, lower);
     if (b + 1 < batches) {
       row = first(b + 1);
       all = full(row);
-      left.load(a, start, left_of_row, row + leaf_of_lane, all);
+      lower.load(a, start, left_of_row, row + leaf_of_lane, all);
     }
-    batch = ByColumn<O>::combine(batch, reduce(a.source, right));
+    batch = ByColumn<O>::combine(batch, reduce(a.source, upper));
     if constexpr (kLogTogether > 0) {
       if (b & ((1 << kLogTogether) - 1)) batch = ByColumn<O>::combine(together, batch);
       together = batch;
@@ -134,7 +155,16 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     }
 #pragma unroll
     for (int e = 0; e < V; ++e) c.e[e] = batch.e[e];
-    if (lane < owners && (batches > 1 || !alone)) c = push_batch<O>(levels, width, b >> kLogTogether, c);
+    if (lane < owners && in_levels) c = push_batch<O>(levels, width, b >> kLogTogether, c);
+  }
+  if constexpr (columns_know_missing<A, Steps>) {
+    if (batches == 0) c = ByColumn<O>::template identity<C>();
+    if (lane < owners && in_levels) {
+      int pushed = (batches + (1 << kLogTogether) - 1) >> kLogTogether;
+      for (; pushed < 1 << log_pushes; ++pushed) {
+        c = push_batch<O>(levels, width, pushed, ByColumn<O>::template identity<C>());
+      }
+    }
   }
 
   if (a.sink.atomic) wait_for_previous_kernel();
@@ -172,7 +202,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     }
   } else {
     __syncthreads();
-    const Acc* top = slots + max(a.log_batches - kLogTogether, 0) * width;
+    const Acc* top = slots + log_pushes * width;
     const int next_warp = (a.log_batches + 1) * width;
     for (int column = threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
       Acc v[tuning::kColumnsWarps];

@@ -20,19 +20,20 @@ ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const S
           next_row * kLeaves,
           FastDivisor(plan.tiles),
           FastDivisor(plan.tiles / (layout.outputs / columns.size)),
+          static_cast<uint32_t>(leaf_count(layout.n)),
           plan.log_across,
           plan.log_warps_across,
           plan.log_warps_along,
           plan.log_batches,
           static_cast<int>(plan.cluster_offset / static_cast<int64_t>(sizeof(Acc))),
           column_stride,
-          KeptIndex<A>(layout, 1),
+          kept_index<A>(layout, 1, source.type),
           sink,
           columns.out_stride,
           false,
-          columns.in_stride,
+          columns.in_stride * static_cast<int64_t>(size_of(source.type)),
           {},
-          ReducedIndex<A>(layout)};
+          reduced_index<A>(layout, source.type)};
 }
 
 template <class O, class Acc>

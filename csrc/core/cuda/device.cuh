@@ -11,6 +11,7 @@ using order::kWarp;
 using order::tree_across_lanes;
 using order::tree_across_warp;
 using order::tree_across_warp_and_sets;
+using order::trees_across_warp_and_sets;
 
 constexpr uint32_t kAllLanes = 0xffffffffu;
 

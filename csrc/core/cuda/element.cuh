@@ -15,6 +15,9 @@ struct Source {
   uint64_t mirror;  // bits that are flipped in 8 bytes of elements
 };
 
+// Where the input begins, as a number to which places in bytes are added.
+__device__ __forceinline__ int64_t address_of(const Source& s) { return reinterpret_cast<int64_t>(s.data); }
+
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
 // Min has no kernels: the smallest is the largest of the mirrored elements, mirrored. To mirror is to flip bits: the
@@ -61,44 +64,44 @@ __device__ __forceinline__ T mirrored(const T& x, uint64_t mirror) {
 }
 
 template <class Acc, class T>
-__device__ __forceinline__ Acc widen_or_test(const void* data, int64_t index, bool as_bool) {
-  const T x = static_cast<const T*>(data)[index];
+__device__ __forceinline__ Acc widen_or_test(const void* at, bool as_bool) {
+  const T x = *static_cast<const T*>(at);
   if (as_bool) return static_cast<Acc>(widen<double>(x) != 0);
   return widen<Acc>(x);
 }
 
 template <class O, class Acc>
-__device__ __noinline__ Acc load_any(const Source& s, int64_t index) {
+__device__ __noinline__ Acc load_any(const Source& s, const void* at) {
   switch (s.type) {
     case DType::Bool:
-      return widen_or_test<Acc, Bool>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, Bool>(at, s.as_bool);
     case DType::UInt8:
-      return widen_or_test<Acc, uint8_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, uint8_t>(at, s.as_bool);
     case DType::Int8:
-      return widen_or_test<Acc, int8_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, int8_t>(at, s.as_bool);
     case DType::Int16:
-      return widen_or_test<Acc, int16_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, int16_t>(at, s.as_bool);
     case DType::Int32:
-      return widen_or_test<Acc, int32_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, int32_t>(at, s.as_bool);
     case DType::Int64:
-      return widen_or_test<Acc, int64_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, int64_t>(at, s.as_bool);
     case DType::UInt16:
-      return widen_or_test<Acc, uint16_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, uint16_t>(at, s.as_bool);
     case DType::UInt32:
-      return widen_or_test<Acc, uint32_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, uint32_t>(at, s.as_bool);
     case DType::UInt64:
       if constexpr (mirrors<O> && std::is_same<Acc, int64_t>::value) {  // so it keeps its order in an int64
-        return static_cast<int64_t>(static_cast<const uint64_t*>(s.data)[index] ^ kSignBit);
+        return static_cast<int64_t>(*static_cast<const uint64_t*>(at) ^ kSignBit);
       }
-      return widen_or_test<Acc, uint64_t>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, uint64_t>(at, s.as_bool);
     case DType::Float16:
-      return widen_or_test<Acc, Half>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, Half>(at, s.as_bool);
     case DType::BFloat16:
-      return widen_or_test<Acc, BFloat16>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, BFloat16>(at, s.as_bool);
     case DType::Float32:
-      return widen_or_test<Acc, float>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, float>(at, s.as_bool);
     default:
-      return widen_or_test<Acc, double>(s.data, index, s.as_bool);
+      return widen_or_test<Acc, double>(at, s.as_bool);
   }
 }
 
@@ -120,33 +123,30 @@ template <class O, class In, class Acc>
 struct Element {
   std::conditional_t<sizeof(In) == 8, uint64_t, uint32_t> bits;
 
-  __device__ __forceinline__ void load(const Source& s, int64_t index) {
-    bits = bit_cast<Bits>(static_cast<const In*>(s.data)[index]);
-  }
+  __device__ __forceinline__ void load(const Source& s, int64_t address) { load_if(true, s, address); }
   __device__ __forceinline__ void none(const Source& s) {
     bits = bit_cast<Bits>(mirrored<O>(identity_element<In, O>(), s.mirror));
   }
-  __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t index) {
+  __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
     none(s);
-    const In* p = static_cast<const In*>(s.data) + index;
     const int wanted = exists;
 #if defined(__CUDA_ARCH__)
     if constexpr (sizeof(In) == 8) {
       asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.b64 %0, [%1];}"
                    : "+l"(bits)
-                   : "l"(p), "r"(wanted));
+                   : "l"(address), "r"(wanted));
     } else if constexpr (sizeof(In) == 4) {
       asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.b32 %0, [%1];}"
                    : "+r"(bits)
-                   : "l"(p), "r"(wanted));
+                   : "l"(address), "r"(wanted));
     } else if constexpr (sizeof(In) == 2) {
       asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u16 %0, [%1];}"
                    : "+r"(bits)
-                   : "l"(p), "r"(wanted));
+                   : "l"(address), "r"(wanted));
     } else {
       asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u8 %0, [%1];}"
                    : "+r"(bits)
-                   : "l"(p), "r"(wanted));
+                   : "l"(address), "r"(wanted));
     }
 #endif
   }
@@ -165,13 +165,13 @@ template <class O, class Acc>
 struct Element<O, Any, Acc> {
   Acc of_memory;
 
-  __device__ __forceinline__ void load(const Source& s, int64_t index) {
-    of_memory = mirrored<O>(load_any<O, Acc>(s, index), s.mirror);
+  __device__ __forceinline__ void load(const Source& s, int64_t address) {
+    of_memory = mirrored<O>(load_any<O, Acc>(s, reinterpret_cast<const void*>(address)), s.mirror);
   }
   __device__ __forceinline__ void none(const Source&) { of_memory = O::template identity<Acc>(); }
-  __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t index) {
+  __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
     none(s);
-    if (exists) load(s, index);
+    if (exists) load(s, address);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source&) const {

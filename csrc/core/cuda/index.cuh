@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "../plan.h"
 #include "device.cuh"
@@ -88,58 +89,125 @@ struct KeptIndex<Access::AnywhereSegmented> : KeptIndex<Access::Segmented> {
   using KeptIndex<Access::Segmented>::KeptIndex;
 };
 
-// Divisors for the sizes of dims, where these number at least one and fewer than 2^30 places.
-struct Divisors {
-  bool exist = false;
-  FastDivisor size[kMaxKernelDims];
-
-  Divisors() = default;
-  template <class Dim>
-  Divisors(const Dim* dim, int dims, int64_t count) : exist(count > 0 && count < int64_t{1} << 30) {
-    for (int d = 0; exist && d < dims; ++d) size[d] = FastDivisor(dim[d].size);
-  }
-};
-
 // Of an output: where its elements begin, and where its result goes.
 struct Places {
   int64_t in, out;
-
-  __device__ __forceinline__ void add(const KeptDim& dim, int64_t index) {
-    in += index * dim.in_stride;
-    out += index * dim.out_stride;
-  }
 };
 
 // Up to so many dims are walked by straight code, of which a thread has many places under way at once. A loop reads the
 // dims from memory one after the other: (70, 25) of fp32, transposed, took 5.9 us by it and 2.2 without.
 constexpr int kStraightDims = 4;
 
+// The quotients by which numbers become places. Where index i passes through dims of sizes s0, s1, ... (innermost
+// first), its digits in them are q0 - s0 q1, q1 - s1 q2, ... with q0 = i and qd = i / (s0 ... s(d-1)); so a place is
+// i * stride0 + sum of qd * (stride(d) - s(d-1) stride(d-1)). Each dim but the first costs two instructions for the
+// quotient and one for every kind of place, a multiplication of 32 bits into 64.
+struct Quotients {
+  bool exist = false;
+  uint32_t multiplier[kStraightDims - 1], shift[kStraightDims - 1];
+
+  Quotients() = default;
+  // Threads without an element ask for places beyond the last one, so that these number less than the quotients allow.
+  template <class Dim>
+  Quotients(const Dim* dim, int dims, int64_t places) : exist(dims <= kStraightDims && places < int64_t{1} << 30) {
+    int64_t through = 1;
+    for (int d = 0; exist && d < kStraightDims - 1; ++d) {
+      if (d + 1 < dims) through *= dim[d].size;
+      set(d, std::max<int64_t>(through, 2));  // beyond the last dim they are multiplied by zero
+    }
+  }
+  // Of index by the sizes of the first d + 1 dims.
+  __device__ __forceinline__ int32_t of(int d, int32_t index) const {
+    return static_cast<int32_t>(__umulhi(static_cast<uint32_t>(index), multiplier[d]) >> shift[d]);
+  }
+
+ private:
+  // Multiplier 2^(32 + shift) / divisor, rounded up, where the shift is the divisor's logarithm, rounded down, less one
+  // if it is a power of two: the multiplier fits 32 bits, as the divisor is at least 2, and quotients below 2^31 are
+  // exact (Granlund and Montgomery, as above).
+  void set(int d, int64_t divisor) {
+    shift[d] = 0;
+    while ((int64_t{4} << shift[d]) <= divisor) ++shift[d];
+    if ((int64_t{2} << shift[d]) != divisor) ++shift[d];
+    const auto scaled = static_cast<unsigned __int128>(1) << (32 + shift[d]);
+    multiplier[d] = static_cast<uint32_t>((scaled + divisor - 1) / divisor);
+  }
+};
+
+// One instruction, where compilers make three or four of the same in C++.
+__device__ __forceinline__ int64_t multiply_add(int32_t x, int32_t y, int64_t z) {
+#if defined(__CUDA_ARCH__)
+  asm("mad.wide.s32 %0, %1, %2, %0;" : "+l"(z) : "r"(x), "r"(y));
+  return z;
+#else
+  return z + int64_t{x} * y;
+#endif
+}
+
+// What the quotients are multiplied by.
+struct Steps {
+  int64_t step[kStraightDims];
+  bool fit = true;  // 32 bits
+
+  Steps() = default;
+  template <class Dim>
+  Steps(const Dim* dim, int dims, int64_t Dim::* stride) {
+    for (int d = 0; d < kStraightDims; ++d) {
+      const int64_t behind = d == 0 || d >= dims ? 0 : dim[d - 1].size * (dim[d - 1].*stride);
+      step[d] = d < dims ? dim[d].*stride - behind : 0;
+      fit &= step[d] == static_cast<int32_t>(step[d]);
+    }
+  }
+  // Where they fit.
+  template <int Dims>
+  __device__ __forceinline__ int64_t from(int64_t place, const Quotients& quotients, int32_t index) const {
+    place = multiply_add(index, static_cast<int32_t>(step[0]), place);
+#pragma unroll
+    for (int d = 1; d < Dims; ++d) {
+      place = multiply_add(quotients.of(d - 1, index), static_cast<int32_t>(step[d]), place);
+    }
+    return place;
+  }
+  // In any case, for single places.
+  __device__ __forceinline__ int64_t at(const Quotients& quotients, int32_t index) const {
+    int64_t place = index * step[0];
+#pragma unroll
+    for (int d = 1; d < kStraightDims; ++d) place += quotients.of(d - 1, index) * step[d];
+    return place;
+  }
+};
+
+// Inputs' places number what `unit` says: elements where that is 1, bytes where it is the size of one.
 template <>
 struct KeptIndex<Access::Strided> {
   int dims;
-  KeptDim dim[kMaxKernelDims];  // innermost first; of size 1 up to kStraightDims
-  Divisors divisors;
+  Quotients quotients;
+  Steps in_steps, out_steps;
+  KeptDim dim[kMaxKernelDims];  // innermost first
 
-  KeptIndex(const Layout& l, int skip) : dims(l.kept_dims - skip) {
-    for (int d = 0; d < dims; ++d) dim[d] = l.kept[dims - 1 - d];
-    for (int d = std::max(dims, 0); d < kStraightDims; ++d) dim[d] = {1, 0, 0};
-    divisors = Divisors(dim, std::max(dims, kStraightDims), l.outputs);
+  KeptIndex(const Layout& l, int skip, int64_t unit = 1) : dims(l.kept_dims - skip) {
+    for (int d = 0; d < dims; ++d) {
+      dim[d] = l.kept[dims - 1 - d];
+      dim[d].in_stride *= unit;
+    }
+    if (dims <= 0) dim[0] = {1, 0, 0};
+    quotients = Quotients(dim, dims, l.outputs);
+    in_steps = Steps(dim, dims, &KeptDim::in_stride);
+    out_steps = Steps(dim, dims, &KeptDim::out_stride);
   }
-  __device__ __forceinline__ int64_t in(int64_t index) const { return at(index).in; }
-  __device__ __forceinline__ int64_t out(int64_t index) const { return at(index).out; }
+  __device__ __forceinline__ int64_t in(int64_t index) const {
+    if (dims <= 1) return index * dim[0].in_stride;
+    return quotients.exist ? in_steps.at(quotients, static_cast<int32_t>(index)) : at_any(index).in;
+  }
+  __device__ __forceinline__ int64_t out(int64_t index) const {
+    if (dims <= 1) return index * dim[0].out_stride;
+    return quotients.exist ? out_steps.at(quotients, static_cast<int32_t>(index)) : at_any(index).out;
+  }
   __device__ __forceinline__ Places at(int64_t index) const {
     if (dims <= 1) return {index * dim[0].in_stride, index * dim[0].out_stride};
-    if (dims > kStraightDims || !divisors.exist) return at_any(index);
-    Places place{0, 0};
-    uint32_t rest = static_cast<uint32_t>(index);
-#pragma unroll
-    for (int d = 0; d + 1 < kStraightDims; ++d) {
-      const uint32_t outer = divisors.size[d].quotient(rest);
-      place.add(dim[d], rest - outer * divisors.size[d].divisor);
-      rest = outer;
-    }
-    place.add(dim[kStraightDims - 1], rest);
-    return place;
+    if (!quotients.exist || !in_steps.fit || !out_steps.fit) return {in(index), out(index)};
+    const auto i = static_cast<int32_t>(index);
+    return {in_steps.from<kStraightDims>(0, quotients, i), out_steps.from<kStraightDims>(0, quotients, i)};
   }
 
  private:
@@ -147,8 +215,9 @@ struct KeptIndex<Access::Strided> {
     Places place{0, 0};
 #pragma unroll 1
     for (int d = 0; d < dims; ++d) {
-      const int64_t outer = quotient(index, dim[d].size);
-      place.add(dim[d], index - outer * dim[d].size);
+      const int64_t outer = quotient(index, dim[d].size), digit = index - outer * dim[d].size;
+      place.in += digit * dim[d].in_stride;
+      place.out += digit * dim[d].out_stride;
       index = outer;
     }
     return place;
@@ -160,32 +229,47 @@ template <Access A>
 struct ReducedIndex {
   explicit ReducedIndex(const Layout&) {}
 };
+// Places number what `unit` says, as above.
 template <>
 struct ReducedIndex<Access::Strided> {
   int dims;
-  ReducedDim dim[kMaxKernelDims];  // innermost first; of size 1 up to kStraightDims
-  Divisors divisors;
+  Quotients quotients;
+  Steps steps;
+  ReducedDim dim[kMaxKernelDims];  // innermost first
 
-  explicit ReducedIndex(const Layout& l) : dims(l.reduced_dims) {
-    for (int d = 0; d < dims; ++d) dim[d] = l.reduced[dims - 1 - d];
-    for (int d = dims; d < kStraightDims; ++d) dim[d] = {1, 0};
-    divisors = Divisors(dim, std::max(dims, kStraightDims), l.n);
+  explicit ReducedIndex(const Layout& l, int64_t unit = 1) : dims(l.reduced_dims) {
+    for (int d = 0; d < dims; ++d) {
+      dim[d] = l.reduced[dims - 1 - d];
+      dim[d].stride *= unit;
+    }
+    if (dims == 0) dim[0] = {1, 0};
+    quotients = Quotients(dim, dims, l.n);
+    steps = Steps(dim, dims, &ReducedDim::stride);
   }
-  // Calls f with the function from an element's number to its place.
+  // Calls f with the function from an output's place and an element's number to the element's place.
   template <class F>
   __device__ __forceinline__ void with_place(F f) const {
-    if (dims <= 1) return f([this](int64_t index) { return index * dim[0].stride; });
-    if (divisors.exist) {
-      if (dims == 2) return f([this](int64_t index) { return at_few<2>(index); });
-      if (dims == 3) return f([this](int64_t index) { return at_few<3>(index); });
-      if (dims == 4) return f([this](int64_t index) { return at_few<4>(index); });
+    if (dims <= 1) return f([this](int64_t from, int64_t index) { return from + index * dim[0].stride; });
+    if (!quotients.exist) return f([this](int64_t from, int64_t index) { return from + at_any(index); });
+    const auto few = [this](auto count) {
+      return [this](int64_t from, int64_t index) {
+        return steps.template from<decltype(count)::value>(from, quotients, static_cast<int32_t>(index));
+      };
+    };
+    if (!steps.fit) {
+      f([this](int64_t from, int64_t index) { return from + steps.at(quotients, static_cast<int32_t>(index)); });
+    } else if (dims == 2) {
+      f(few(std::integral_constant<int, 2>{}));
+    } else if (dims == 3) {
+      f(few(std::integral_constant<int, 3>{}));
+    } else {
+      f(few(std::integral_constant<int, 4>{}));
     }
-    f([this](int64_t index) { return at_any(index); });
   }
   // For single places.
   __device__ __forceinline__ int64_t at(int64_t index) const {
     if (dims <= 1) return index * dim[0].stride;
-    return dims <= kStraightDims && divisors.exist ? at_few<kStraightDims>(index) : at_any(index);
+    return quotients.exist ? steps.at(quotients, static_cast<int32_t>(index)) : at_any(index);
   }
 
  private:
@@ -201,19 +285,25 @@ struct ReducedIndex<Access::Strided> {
     }
     return place;
   }
-  template <int Dims>
-  __device__ __forceinline__ int64_t at_few(int64_t index) const {
-    int64_t place = 0;
-    uint32_t rest = static_cast<uint32_t>(index);
-#pragma unroll
-    for (int d = 0; d + 1 < Dims; ++d) {
-      const uint32_t outer = divisors.size[d].quotient(rest);
-      place += static_cast<int64_t>(rest - outer * divisors.size[d].divisor) * dim[d].stride;
-      rest = outer;
-    }
-    return place + static_cast<int64_t>(rest) * dim[Dims - 1].stride;
-  }
 };
+
+// As Element takes them: an element at a time, by addresses.
+template <Access A>
+KeptIndex<A> kept_index(const Layout& l, int skip, DType in) {
+  if constexpr (A == Access::Strided) {
+    return KeptIndex<A>(l, skip, static_cast<int64_t>(size_of(in)));
+  } else {
+    return KeptIndex<A>(l, skip);
+  }
+}
+template <Access A>
+ReducedIndex<A> reduced_index(const Layout& l, DType in) {
+  if constexpr (A == Access::Strided) {
+    return ReducedIndex<A>(l, static_cast<int64_t>(size_of(in)));
+  } else {
+    return ReducedIndex<A>(l);
+  }
+}
 
 // Two reduced dims, the common case that does not merge: segments of `size` elements (or vectors), `inner` apart
 // within and `outer` from one segment to the next.

@@ -34,10 +34,23 @@ __device__ __forceinline__ uint4 identity_vector(const Source& source) {
   return mirrored<O>(bit_cast<uint4>(v), source.mirror);
 }
 
-// What was loaded, as elements.
-template <class O, class In>
-__device__ __forceinline__ Vector<In> elements_of(const uint4& raw, const Source& source) {
-  return bit_cast<Vector<In>>(mirrored<O>(raw, source.mirror));
+// What was loaded, as elements in the type in which they are combined. A bfloat16 is the upper half of a float: taken
+// out of its word by one instruction, where a conversion of single elements makes two or three.
+template <class O, class In, class To>
+__device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, To (&to)[vector_width<In>]) {
+  const uint4 bits = mirrored<O>(raw, source.mirror);
+  if constexpr (std::is_same<In, BFloat16>::value && std::is_same<To, float>::value) {
+    const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      to[2 * i] = bit_cast<float>(word[i] << 16);
+      to[2 * i + 1] = bit_cast<float>(word[i] & 0xffff0000u);
+    }
+  } else {
+    const auto v = bit_cast<Vector<In>>(bits);
+#pragma unroll
+    for (int e = 0; e < vector_width<In>; ++e) to[e] = widen<To>(v.e[e]);
+  }
 }
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
@@ -140,12 +153,12 @@ struct Chunk {
       Acc leaf[kLeavesPerSet];
 #pragma unroll
       for (int i = s; i < kLoads; i += kSets) {
-        const auto v = elements_of<O, In>(part[i], source);
+        Acc x[V];
+        widen_all<O, In>(part[i], source, x);
 #pragma unroll
         for (int e = 0; e < V; ++e) {
-          const Acc x = widen<Acc>(v.e[e]);
           const bool begins = i == s && e < kLeavesPerSet;
-          leaf[e % kLeavesPerSet] = begins ? x : O::combine(leaf[e % kLeavesPerSet], x);
+          leaf[e % kLeavesPerSet] = begins ? x[e] : O::combine(leaf[e % kLeavesPerSet], x[e]);
         }
       }
       set[s] = tree<O>(leaf);
@@ -163,8 +176,9 @@ struct Chunk<O, In, Acc, Access::Strided> {
   __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Strided>& a, int64_t place, int64_t first,
                                        int64_t left) {
     const int lane = threadIdx.x % kWarp;
+    const int64_t row = address_of(a.source) + place;
     if (a.reduced.dims <= 1) {  // one address, and steps from it
-      const int64_t stride = a.reduced.dim[0].stride, from = place + (first + lane) * stride;
+      const int64_t stride = a.reduced.dim[0].stride, from = row + (first + lane) * stride;
       if (left >= kChunk) {
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) part[i].load(a.source, from + i * kWarp * stride);
@@ -184,12 +198,11 @@ struct Chunk<O, In, Acc, Access::Strided> {
       for (int i = kLoads / 2; i < kLoads; ++i) part[i].none(a.source);
       return;
     }
-    const int count = static_cast<int>(min(left, static_cast<int64_t>(kChunk)));
+    const int mine = static_cast<int>(min(left, static_cast<int64_t>(kChunk))) - lane;
     a.reduced.with_place([&](auto at) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
-        const int element = i * kWarp + lane;
-        part[i].load_if(element < count, a.source, place + at(first + element));
+        part[i].load_if(i * kWarp < mine, a.source, at(row, first + lane + i * kWarp));
       }
     });
   }

@@ -87,12 +87,12 @@ struct Chunk<O, In, Acc, Access::Anywhere> {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int s = i % kSets;
-      const auto v = elements_of<O, In>(s == 0 ? of_step(i, later) : part[i], source);
+      Acc x[V];
+      widen_all<O, In>(s == 0 ? of_step(i, later) : part[i], source, x);
 #pragma unroll
       for (int e = 0; e < V; ++e) {
-        const Acc x = widen<Acc>(v.e[e]);
         const bool begins = i == s && e < kLeavesPerSet;
-        leaf[s][e % kLeavesPerSet] = begins ? x : O::combine(leaf[s][e % kLeavesPerSet], x);
+        leaf[s][e % kLeavesPerSet] = begins ? x[e] : O::combine(leaf[s][e % kLeavesPerSet], x[e]);
       }
     }
     if constexpr (!order_free<O, Acc>) move_to_their_lanes(leaf);

@@ -19,10 +19,10 @@ RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source&
           plan.log_slots,
           plan.rows_per_cta,
           plan.interleaved,
-          KeptIndex<A>(layout, 0),
+          kept_index<A>(layout, 0, source.type),
           sink,
           {},
-          ReducedIndex<A>(layout)};
+          reduced_index<A>(layout, source.type)};
 }
 
 template <class O, class Acc>
@@ -37,12 +37,12 @@ cudaError_t start_rows(const Plan& plan, const Problem& p, const Source& source,
         a.segments = segments(layout, vector_width<In>);
         return start(rows<O, In, Acc, Access::Segmented>, a, l);
       }
-      if (plan.anywhere && layout.reduced_dims == 2) {
-        auto a = rows_args<O, In, Acc, Access::AnywhereSegmented>(plan, layout, source, sink);
-        a.segments = segments(layout, 1);
-        return start(rows<O, In, Acc, Access::AnywhereSegmented>, a, l);
-      }
       if constexpr (sizeof(In) <= tuning::kRowsAnywhereElement) {
+        if (plan.anywhere && layout.reduced_dims == 2) {
+          auto a = rows_args<O, In, Acc, Access::AnywhereSegmented>(plan, layout, source, sink);
+          a.segments = segments(layout, 1);
+          return start(rows<O, In, Acc, Access::AnywhereSegmented>, a, l);
+        }
         if (plan.anywhere) {
           return start(rows<O, In, Acc, Access::Anywhere>,
                        rows_args<O, In, Acc, Access::Anywhere>(plan, layout, source, sink), l);

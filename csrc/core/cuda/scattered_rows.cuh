@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   a.reduced.with_place([&](auto at) {
 #pragma unroll
     for (int e = 0; e < Elements; ++e) {
-      of_element[e] = at(kClamped ? max(min(first + e, static_cast<int>(a.n) - 1), 0) : first + e);
+      of_element[e] = at(0, kClamped ? max(min(first + e, static_cast<int>(a.n) - 1), 0) : first + e);
     }
   });
   Places place[Rows];
@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   for (int r = 0; r < Rows; ++r) {
     const int64_t row = row0 + r * rows_per_warp;
     place[r] = a.kept.at(kClamped ? min(row, a.outputs - 1) : row);
+    place[r].in += address_of(a.source);
   }
   wait_for_previous_kernel();
   Element<O, In, Acc> v[Rows][Elements];

@@ -27,10 +27,8 @@ struct RowPart {
     v = load16(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
   }
   __device__ __forceinline__ Acc reduce(const Source& source) const {
-    const auto x = elements_of<O, In>(v, source);
     Acc leaf[V];
-#pragma unroll
-    for (int e = 0; e < V; ++e) leaf[e] = widen<Acc>(x.e[e]);
+    widen_all<O, In>(v, source, leaf);
     return tree<O>(leaf);
   }
 };

@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasA
   }
   allow_next_kernel_if_small();
   // The tree, without its missing parts, as all threads miss the same.
-  const auto leaf = [&](int k) { return widen_columns<In, Acc>(elements_of<O, In>(raw[k], a.source)); };
+  const auto leaf = [&](int k) { return widen_columns<O, In, Acc>(raw[k], a.source); };
   auto c = leaf(0);
   if (n > 1) c = ByColumn<O>::combine(c, leaf(1));
   if (n > 2) {

@@ -47,12 +47,24 @@ __device__ __forceinline__ void stage(const In* from, const In* to, const In* en
   if (whole < vectors && begin + last < end) reinterpret_cast<In*>(staged)[last] = begin[last];
 }
 
-// A row of at most 8 << log_lanes elements, by so many lanes: in each of them.
+// A row of at most 8 << log_lanes elements, by so many lanes: in each of them. With `pairs`, n is even and the row
+// begins at a multiple of two elements of two bytes, which are read together: half of the accesses, whose lanes meet in
+// banks.
 template <class O, class In, class Acc>
-__device__ __forceinline__ Acc reduce_in_group(const Source& source, const In* row, int n, int log_lanes) {
+__device__ __forceinline__ Acc reduce_in_group(const Source& source, const In* row, int n, int log_lanes, bool pairs) {
   constexpr int kElements = tuning::kShortRowsElements;
   const int first = (threadIdx.x & ((1 << log_lanes) - 1)) * kElements;
   Acc leaf[kElements];
+  if constexpr (sizeof(In) == 2) {
+    static_assert(vector_width<In> == kElements, "a lane's elements are 16 bytes");
+    if (pairs) {
+      const uint4 none = identity_vector<In, O>(source);
+      const auto* words = reinterpret_cast<const uint32_t*>(row + first);
+      const auto word = [&](int i, uint32_t otherwise) { return first + 2 * i < n ? words[i] : otherwise; };
+      widen_all<O, In>({word(0, none.x), word(1, none.y), word(2, none.z), word(3, none.w)}, source, leaf);
+      return tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
+    }
+  }
 #pragma unroll
   for (int e = 0; e < kElements; ++e) {
     leaf[e] = first + e < n ? widen<Acc>(mirrored<O>(row[first + e], source.mirror)) : O::template identity<Acc>();
@@ -60,16 +72,21 @@ __device__ __forceinline__ Acc reduce_in_group(const Source& source, const In* r
   return tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
 }
 
-// A row of at most 32 * Sets elements, by the warp: in every lane.
+// Two rows of at most 32 * Sets elements each, by the warp: the first one's result in even lanes, the other's in odd
+// ones.
 template <class O, class In, class Acc, int Sets>
-__device__ __forceinline__ Acc reduce_together(const Source& source, const In* row, int n) {
-  Acc set[Sets];
+__device__ __forceinline__ Acc reduce_two(const Source& source, const In* first, const In* second, int n) {
+  Acc v[2 * Sets];
 #pragma unroll
   for (int s = 0; s < Sets; ++s) {
     const int k = s * kWarp + threadIdx.x % kWarp;
-    set[s] = k < n ? widen<Acc>(mirrored<O>(row[k], source.mirror)) : O::template identity<Acc>();
+    v[s] = v[Sets + s] = O::template identity<Acc>();
+    if (k < n) {
+      v[s] = widen<Acc>(mirrored<O>(first[k], source.mirror));
+      v[Sets + s] = widen<Acc>(mirrored<O>(second[k], source.mirror));
+    }
   }
-  return tree_across_warp_and_sets<O, Sets>(set);
+  return trees_across_warp_and_sets<O, 2, Sets>(v);
 }
 
 template <class O, class In, class Acc, bool InGroups>
@@ -95,19 +112,25 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
                                  a.sink.mirror);
   };
   if constexpr (InGroups) {
+    const bool pairs = (n | stride) % 2 == 0 && reinterpret_cast<uintptr_t>(from) % 4 == 0;
 #pragma unroll 2
     for (int r0 = 0; r0 < rows; r0 += kWarp >> a.log_lanes) {
       const int r = r0 + (lane >> a.log_lanes);
-      const Acc v = reduce_in_group<O, In, Acc>(a.source, first + min(r, rows - 1) * stride, n, a.log_lanes);
+      const Acc v = reduce_in_group<O, In, Acc>(a.source, first + min(r, rows - 1) * stride, n, a.log_lanes, pairs);
       if (r < rows && (lane & ((1 << a.log_lanes) - 1)) == 0) send(r, v);
     }
   } else {
+    // A lane keeps the result of one of 32 rows, which then are stored together.
+    Acc mine = O::template identity<Acc>();
 #pragma unroll 1
-    for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < rows; r += 2) {
       const In* row = first + r * stride;
-      const Acc v = n <= 4 * kWarp ? reduce_together<O, In, Acc, 4>(a.source, row, n)
-                                   : reduce_together<O, In, Acc, 8>(a.source, row, n);
-      if (lane == 0) send(r, v);
+      const In* next = r + 1 < rows ? row + stride : row;
+      const Acc v = n <= 4 * kWarp ? reduce_two<O, In, Acc, 4>(a.source, row, next, n)
+                                   : reduce_two<O, In, Acc, 8>(a.source, row, next, n);
+      const int of_batch = r % kWarp;
+      if (lane / 2 == of_batch / 2) mine = v;
+      if ((of_batch == kWarp - 2 || r + 2 >= rows) && r - of_batch + lane < rows) send(r - of_batch + lane, mine);
     }
   }
 }

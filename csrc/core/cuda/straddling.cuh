@@ -18,6 +18,12 @@ __device__ __forceinline__ void load16_if(bool exist, const void* p, uint4& v) {
 #endif
 }
 
+// The aligned 16 bytes in which an element lies.
+template <class In>
+__device__ __forceinline__ const In* block_of(const In* p) {
+  return reinterpret_cast<const In*>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{15});
+}
+
 // Of the 16 bytes at `block`, the elements before `end`, and identities.
 template <class O, class In>
 __device__ __forceinline__ uint4 load_before(const Source& source, const In* block, const In* end) {

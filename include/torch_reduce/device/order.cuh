@@ -47,29 +47,39 @@ __device__ __forceinline__ Acc tree_across_warp(Acc v) {
   return v;
 }
 
-// Two values' trees at the price of little more than one, and then their neighbour tree: even lanes carry on with the
-// first value, odd lanes with the second.
-template <class Op, class Acc>
-__device__ __forceinline__ Acc tree_across_warp(Acc first, Acc second) {
-  const bool odd = (threadIdx.x & 1) != 0;
-  const Acc received = exchange(odd ? first : second, 1);
-  Acc v = Op::combine(odd ? second : first, received);
+// The trees of `Rows` rows (1 or 2), each over sets of 32 values, one set after the other; a lane holds its value of
+// every set, v[row * Sets + set]. In every lane: the result of row lane % Rows.
+//
+// At each of the first levels a lane hands half of its values to its neighbour and carries on with the neighbour's
+// other half, so all the trees take little more shuffles than one.
+template <class Op, int Rows, int Sets, class Acc>
+__device__ __forceinline__ Acc trees_across_warp_and_sets(Acc (&v)[Rows * Sets]) {
+  constexpr int kValues = Rows * Sets;
+  static_assert(kValues <= kWarp && (kValues & (kValues - 1)) == 0, "a power of two of values");
 #pragma unroll
-  for (int mask = 2; mask < kWarp; mask *= 2) v = Op::combine(v, exchange(v, mask));
-  return Op::combine(v, exchange(v, 1));
+  for (int mask = 1, half = kValues / 2; half > 0; mask *= 2, half /= 2) {
+    const bool upper = (threadIdx.x & mask) != 0;
+#pragma unroll
+    for (int i = 0; i < half; ++i) {
+      const Acc received = exchange(upper ? v[i] : v[i + half], mask);
+      v[i] = Op::combine(upper ? v[i + half] : v[i], received);
+    }
+  }
+  Acc of_set = v[0];  // which set's, the lane's bits from Rows on say, the lowest one last
+#pragma unroll
+  for (int mask = kValues; mask < kWarp; mask *= 2) of_set = Op::combine(of_set, exchange(of_set, mask));
+#pragma unroll
+  for (int mask = kValues / 2; mask >= Rows; mask /= 2) of_set = Op::combine(of_set, exchange(of_set, mask));
+  return of_set;
 }
 
 // The tree over sets of 32 values each, one set after the other; a lane holds its value of every set.
 template <class Op, int Sets, class Acc>
 __device__ __forceinline__ Acc tree_across_warp_and_sets(const Acc* set) {
-  if constexpr (Sets == 1) {
-    return tree_across_warp<Op>(set[0]);
-  } else {
-    Acc pair[Sets / 2];
+  Acc v[Sets];
 #pragma unroll
-    for (int s = 0; s < Sets; s += 2) pair[s / 2] = tree_across_warp<Op>(set[s], set[s + 1]);
-    return tree<Op>(pair);
-  }
+  for (int s = 0; s < Sets; ++s) v[s] = set[s];
+  return trees_across_warp_and_sets<Op, 1, Sets>(v);
 }
 
 // ---- a chunk -------------------------------------------------------------------------------------------------------
