@@ -53,9 +53,11 @@ constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int load
 constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
 // By such loads only of so many elements in all, and columns that fill so many loads: small tensors wait for code, of
 // which these have most, and of few lanes side by side the last one's load is much. (20, 16873) over 0 of bf16 took 3.1
-// us, by elements 2.9; (16, 1876, 2, 17) over 0, 3 of fp32 7.7 and 5.9; (3, 7, 1, 13, 4806) over 4, whose 13 columns
-// lie side by side, 6.2 and 5.2.
-constexpr int64_t kColumnsAnywhereLeast = int64_t{3} << 19;
+// us, by elements 2.9; (3, 7, 1, 13, 4806) over 4 of fp32, whose 13 columns lie side by side, 6.2 and 5.2. Columns of a
+// part of a chunk have loads for all of it: (16, 1876, 2, 17) over 0, 3 of fp32 took 7.7, by elements 5.9. But (38457,
+// 17, 2) over 1 of bf16 took 4.6 and 6.4.
+constexpr int64_t kColumnsAnywhereLeast = int64_t{1} << 19;
+constexpr int64_t kColumnsAnywherePartLeast = int64_t{3} << 19;
 constexpr int64_t kColumnsAnywhereVectors = 4;
 // Of more bytes than so many times what is small, columns read by elements have as many times the CTAs: (4, 54234, 6,
 // 753) over 1, 3 of bf16, across memory, took 3,618 us with 624 of them and 2,395 with 16,384. Up to that size, columns
