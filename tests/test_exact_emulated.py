@@ -89,6 +89,12 @@ def test_zeros_and_nothing(emulator, dtype):
         check(emulator, torch.full(shape, -0.0, dtype=dtype), dim, sms=(4,))
 
 
+def test_nothing_of_huge_dims(emulator):
+    """Dims that do not merge, and whose sizes' product is no number of 64 bits."""
+    actual, _ = run(emulator, torch.empty(0, 2**31, 2**31).transpose(1, 2))
+    assert_same_bits(actual, torch.zeros(()))
+
+
 @every_dtype
 def test_short_columns_of_infinities(emulator, dtype):
     """Elements of one magnitude are multiples of a unit, infinite ones too; but their means are not quotients."""

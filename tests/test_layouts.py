@@ -153,6 +153,15 @@ def test_nothing_to_reduce(shape, dim, device):
             assert_same_bits(torch_reduce.mean(x, dim), torch.full_like(torch.sum(x, dim), torch.nan))
 
 
+def test_nothing_to_reduce_of_huge_dims(device):
+    """Dims that do not merge, and whose sizes' product is no number of 64 bits."""
+    x = torch.empty(0, 2**31, 2**31, device=device).transpose(1, 2)
+    assert_same_bits(torch_reduce.sum(x), torch.zeros((), device=device))
+    assert_same_bits(torch_reduce.sum(x, mode="exact"), torch.zeros((), device=device))
+    assert torch_reduce.mean(x).isnan()
+    assert_same_bits(torch_reduce.prod(x), torch.ones((), device=device))
+
+
 @every_op
 def test_no_outputs(op, device):
     for shape, dim in (((0, 4), 1), ((3, 0, 5), 2), ((3, 0, 5), (0, 2))):

@@ -116,14 +116,14 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const int64_t reduced_stride = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 0;
   const bool beside = s.columns && (l.reduced_dims == 0 || kept_stride < reduced_stride);
   if (s.short_vector && vector_allowed && l.reduced_dims) return pick(Family::ShortRows);
-  // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
-  // read a few elements one at a time.
   const bool part_of_chunk = kLeaves < l.n && l.n < kChunk;
   const bool column_anywhere = s.column_anywhere && l.n > kShortRowsElements &&
                                l.n * l.outputs >= (part_of_chunk ? kColumnsAnywherePartLeast : kColumnsAnywhereLeast) &&
                                l.kept[l.kept_dims - 1].size >= kColumnsAnywhereVectors * s.v;
   const bool column_vector = vector_allowed && (s.column_vector || s.column_segmented || column_anywhere);
   const int64_t element = static_cast<int64_t>(size_of(p.in));
+  // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
+  // read a few elements one at a time.
   const int64_t side_by_side = beside && l.kept_dims > 1 ? l.kept[l.kept_dims - 1].size : kScattered;
   const bool scattered =
       side_by_side * element < kSector || (!column_vector && (side_by_side < kScattered || l.n <= kShortRowsElements));

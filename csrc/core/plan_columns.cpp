@@ -171,7 +171,8 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
     across /= 2;
     cut = columns_at_once(plan, p, lanes, gpu, c, {across, wanted});
   }
-  // Narrow tiles were for sparing the second pass. Where there is one anyway, few partials are better.
+  // Narrow tiles were for sparing the second pass. Where there is one anyway, few partials are better: (1, 1, 2846,
+  // 654) over 3 of bf16 took 6.2 us with 192 CTAs and 5.1 with 96.
   if (small && plan.anywhere && cut.units > 1 && !c.split) {
     const Plan wide = columns_at_once(plan, p, lanes, gpu, c, {lanes.widest, gpu.sms * 2 / 3});
     if (wide.shared_bytes <= t.columns_shared) cut = wide;

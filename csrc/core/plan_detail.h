@@ -41,7 +41,8 @@ void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gp
 // The kept dim along which results lie innermost.
 int innermost_of_results(const Layout& l);
 // Where outputs are one element each: the kept dim along which the rows of tiles lie, beside lanes along the innermost.
-// That is the one of the results, if it is another, and else the longest. -1 where tiles would be mostly empty.
+// That is the one of the results, if it is another, and else the longest. -1 where there are no such tiles: they would
+// be mostly empty, or there are too few outputs, or so many that their numbers need more than 32 bits.
 int copied_rows(const Layout& l);
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 

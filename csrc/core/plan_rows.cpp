@@ -87,7 +87,7 @@ void plan_staged_rows(Plan& plan, const Problem& p, const Gpu& gpu) {
   const Layout& l = p.layout;
   const Tuning& t = gpu.tuning;
   const int64_t row_bytes = l.kept[0].in_stride * static_cast<int64_t>(size_of(p.in));
-  // Eight elements a lane, and several rows at once; or one row at once, whose neighbours are the lanes'.
+  // Eight elements a lane, and several rows at once; or two rows at once, whose neighbours are the lanes'.
   plan.log_lanes = l.n <= 8 * kShortRowsElements ? log2_above(ceil_div(l.n, kShortRowsElements)) : log2_above(kWarp);
   const int64_t group = kWarp >> plan.log_lanes;
   const int64_t room = std::max<int64_t>(t.staged_warp_bytes / (group * row_bytes), 1);

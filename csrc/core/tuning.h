@@ -55,7 +55,7 @@ constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
 // which these have most, and of few lanes side by side the last one's load is much. (20, 16873) over 0 of bf16 took 3.1
 // us, by elements 2.9; (3, 7, 1, 13, 4806) over 4 of fp32, whose 13 columns lie side by side, 6.2 and 5.2. Columns of a
 // part of a chunk have loads for all of it: (16, 1876, 2, 17) over 0, 3 of fp32 took 7.7, by elements 5.9. But (38457,
-// 17, 2) over 1 of bf16 took 4.6 and 6.4.
+// 17, 2) over 1 of bf16 took 4.5 and 6.4.
 constexpr int64_t kColumnsAnywhereLeast = int64_t{1} << 19;
 constexpr int64_t kColumnsAnywherePartLeast = int64_t{3} << 19;
 constexpr int64_t kColumnsAnywhereVectors = 4;

@@ -33,22 +33,22 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
 
 // A lane's columns in shared memory.
 template <class Acc, int V>
-struct alignas(V * sizeof(Acc) < 16 ? V * sizeof(Acc) : 16) Pack {
+struct alignas(V * sizeof(Acc) < 16 ? V * sizeof(Acc) : 16) PackedColumns {
   Acc e[V];
 };
 template <class O, class Acc, int V>
-__device__ __forceinline__ Columns<Acc, V> combine_with(const Acc* before, Columns<Acc, V> c) {
-  const auto b = *reinterpret_cast<const Pack<Acc, V>*>(before);
+__device__ __forceinline__ Columns<Acc, V> combine_columns(const Acc* before, Columns<Acc, V> c) {
+  const auto b = *reinterpret_cast<const PackedColumns<Acc, V>*>(before);
 #pragma unroll
   for (int e = 0; e < V; ++e) c.e[e] = O::combine(b.e[e], c.e[e]);
   return c;
 }
 template <class Acc, int V>
-__device__ __forceinline__ Columns<Acc, V> keep(Acc* to, const Columns<Acc, V>& c) {
-  Pack<Acc, V> now;
+__device__ __forceinline__ Columns<Acc, V> store_columns(Acc* to, const Columns<Acc, V>& c) {
+  PackedColumns<Acc, V> now;
 #pragma unroll
   for (int e = 0; e < V; ++e) now.e[e] = c.e[e];
-  *reinterpret_cast<Pack<Acc, V>*>(to) = now;
+  *reinterpret_cast<PackedColumns<Acc, V>*>(to) = now;
   return c;
 }
 
@@ -56,8 +56,8 @@ __device__ __forceinline__ Columns<Acc, V> keep(Acc* to, const Columns<Acc, V>& 
 // thread's place in the first of the levels, which are `width` apart. Returns what the last batch completes.
 template <class O, class Acc, int V>
 __device__ __forceinline__ Columns<Acc, V> push_batch(Acc* level, int width, uint32_t batch, Columns<Acc, V> c) {
-  for (; batch & 1; batch >>= 1, level += width) c = combine_with<O>(level, c);
-  return keep(level, c);
+  for (; batch & 1; batch >>= 1, level += width) c = combine_columns<O>(level, c);
+  return store_columns(level, c);
 }
 
 // Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %.
@@ -66,6 +66,7 @@ constexpr bool columns_in_clusters = A != Access::Contiguous;
 
 // Whether a warp goes without batches of which no row exists, rather than reading them as identities: up to half of
 // them, where it has one more than a power of two. Long columns, which have few, took 3 to 5 % longer by 16-byte loads.
+// Contiguous ones of one step are not tried apart from those.
 template <Access A, int Steps>
 constexpr bool columns_know_missing = A == Access::Strided || (A != Access::Contiguous && Steps == 1);
 

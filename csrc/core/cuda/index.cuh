@@ -108,8 +108,10 @@ struct Quotients {
 
   Quotients() = default;
   // Threads without an element ask for places beyond the last one, so that these number less than the quotients allow.
+  // Where there are none, the sizes of the other dims may be any.
   template <class Dim>
-  Quotients(const Dim* dim, int dims, int64_t places) : exist(dims <= kStraightDims && places < int64_t{1} << 30) {
+  Quotients(const Dim* dim, int dims, int64_t places)
+      : exist(dims <= kStraightDims && places > 0 && places < int64_t{1} << 30) {
     int64_t through = 1;
     for (int d = 0; exist && d < kStraightDims - 1; ++d) {
       if (d + 1 < dims) through *= dim[d].size;
@@ -123,8 +125,8 @@ struct Quotients {
 
  private:
   // Multiplier 2^(32 + shift) / divisor, rounded up, where the shift is the divisor's logarithm, rounded down, less one
-  // if it is a power of two: the multiplier fits 32 bits, as the divisor is at least 2, and quotients below 2^31 are
-  // exact (Granlund and Montgomery, as above).
+  // if it is a power of two: the multiplier fits 32 bits, as the divisor is at least 2, and quotients of dividends
+  // below 2^31 are exact (Granlund and Montgomery, as above).
   void set(int d, int64_t divisor) {
     shift[d] = 0;
     while ((int64_t{4} << shift[d]) <= divisor) ++shift[d];
@@ -177,7 +179,7 @@ struct Steps {
   }
 };
 
-// Inputs' places number what `unit` says: elements where that is 1, bytes where it is the size of one.
+// Inputs' places are elements, or bytes, where `scale` is the size of one.
 template <>
 struct KeptIndex<Access::Strided> {
   int dims;
@@ -185,13 +187,14 @@ struct KeptIndex<Access::Strided> {
   Steps in_steps, out_steps;
   KeptDim dim[kMaxKernelDims];  // innermost first
 
-  KeptIndex(const Layout& l, int skip, int64_t unit = 1) : dims(l.kept_dims - skip) {
+  KeptIndex(const Layout& l, int skip, int64_t scale = 1) : dims(l.kept_dims - skip) {
     for (int d = 0; d < dims; ++d) {
       dim[d] = l.kept[dims - 1 - d];
-      dim[d].in_stride *= unit;
+      dim[d].in_stride *= scale;
     }
     if (dims <= 0) dim[0] = {1, 0, 0};
     quotients = Quotients(dim, dims, l.outputs);
+    if (!quotients.exist) return;
     in_steps = Steps(dim, dims, &KeptDim::in_stride);
     out_steps = Steps(dim, dims, &KeptDim::out_stride);
   }
@@ -229,7 +232,7 @@ template <Access A>
 struct ReducedIndex {
   explicit ReducedIndex(const Layout&) {}
 };
-// Places number what `unit` says, as above.
+// Places as above.
 template <>
 struct ReducedIndex<Access::Strided> {
   int dims;
@@ -237,14 +240,14 @@ struct ReducedIndex<Access::Strided> {
   Steps steps;
   ReducedDim dim[kMaxKernelDims];  // innermost first
 
-  explicit ReducedIndex(const Layout& l, int64_t unit = 1) : dims(l.reduced_dims) {
+  explicit ReducedIndex(const Layout& l, int64_t scale = 1) : dims(l.reduced_dims) {
     for (int d = 0; d < dims; ++d) {
       dim[d] = l.reduced[dims - 1 - d];
-      dim[d].stride *= unit;
+      dim[d].stride *= scale;
     }
     if (dims == 0) dim[0] = {1, 0};
     quotients = Quotients(dim, dims, l.n);
-    steps = Steps(dim, dims, &ReducedDim::stride);
+    if (quotients.exist) steps = Steps(dim, dims, &ReducedDim::stride);
   }
   // Calls f with the function from an output's place and an element's number to the element's place.
   template <class F>

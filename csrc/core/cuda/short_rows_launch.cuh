@@ -43,7 +43,7 @@ CopiesArgs<Acc> copies_args(const Plan& plan, const Problem& p, const Source& so
           FastDivisor(across),
           FastDivisor(across * down),
           std::abs(rows.out_stride) < std::abs(lanes.out_stride),
-          KeptIndex<Access::Strided>(outer, 0, bytes),
+          kept_index<Access::Strided>(outer, 0, p.in),
           sink};
 }
 

@@ -2,7 +2,7 @@
 // memory by aligned 16-byte loads, and takes the elements from there.
 //
 // A lane takes eight neighbours of a row, and a warp several rows at once, up to 64 elements: there, few lanes meet in
-// a bank. Longer rows go to the whole warp one after the other, whose lanes read neighbours.
+// a bank. Longer rows go to the whole warp two at a time, whose lanes read neighbours.
 #pragma once
 
 #include "../tuning.h"

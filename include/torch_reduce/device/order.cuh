@@ -48,10 +48,10 @@ __device__ __forceinline__ Acc tree_across_warp(Acc v) {
 }
 
 // The trees of `Rows` rows (1 or 2), each over sets of 32 values, one set after the other; a lane holds its value of
-// every set, v[row * Sets + set]. In every lane: the result of row lane % Rows.
+// every set, v[row * Sets + set], which is overwritten. In every lane: the result of row lane % Rows.
 //
 // At each of the first levels a lane hands half of its values to its neighbour and carries on with the neighbour's
-// other half, so all the trees take little more shuffles than one.
+// other half: two rows of four sets take 11 shuffles, where one takes 8.
 template <class Op, int Rows, int Sets, class Acc>
 __device__ __forceinline__ Acc trees_across_warp_and_sets(Acc (&v)[Rows * Sets]) {
   constexpr int kValues = Rows * Sets;
