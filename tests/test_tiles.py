@@ -1,5 +1,7 @@
 """Reduced dims that lie in memory in another order than in the shape: plans without a GPU, and bits on one."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -52,13 +54,13 @@ def test_plans_and_bits(shape, order, dim, dtype, sliced, device):
             assert plan.family == "tiles" and plan.shared_bytes <= 46 << 10 and plan.block <= 256
             assert split == 0 or split / 2 < plan.split <= split
         return
-    for split in (0, 2, 16):
-        with constrained_plan("tiles", split=split):
+    for split, vector in itertools.product((0, 2, 16), (False, True)):
+        with constrained_plan("tiles", vector=vector, split=split):
             try:
                 torch_reduce.explain(x, dim)
             except RuntimeError:
                 continue
-            assert_same_bits(torch_reduce.sum(x, dim), expected, f"split {split}")
+            assert_same_bits(torch_reduce.sum(x, dim), expected, f"split {split}, 16-byte loads: {vector}")
     assert_same_bits(torch_reduce.sum(x, dim), expected, "free")
 
 
@@ -91,6 +93,32 @@ def test_where_tiles_are_taken():
         (images, (0, 2, 3), {}),
     ):
         assert torch_reduce.explain(tensor, dim, device="cuda", **keywords).family != "tiles"
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_where_16_byte_loads_hold_neighbouring_rows(dtype):
+    """Strips of long rows: those that lie side by side at multiples of 16 bytes, and as many of them."""
+    v = 16 // dtype.itemsize
+    x = torch.empty(4096, 4096, dtype=dtype)  # its address matters, its elements do not
+    images = torch.empty(64, 256, 56, 56, device="meta", dtype=dtype).to(memory_format=torch.channels_last)
+    for tensor, dim, vector in (
+        (x.t(), None, True),
+        (images, None, True),
+        (x[:, : 32 * v].t(), None, True),
+        (x[:, v:].t(), None, True),
+        (x[:, : 32 * v + 1].t(), None, False),  # rows too many
+        (x[:, 1 : 1 + 32 * v].t(), None, False),  # the first ones
+        (x.reshape(-1)[: 4096 * 4095].view(4096, 4095)[:, : 32 * v].t(), None, False),  # those of other places
+        (x[:, ::2].t(), None, False),  # not side by side
+        (x.view(16, 256, 4096).transpose(1, 2)[:, :, :128], (1, 2), False),  # tiles
+    ):
+        with constrained_plan("tiles"):
+            plan = torch_reduce.explain(tensor, dim, device="cuda")
+        assert plan.vector == vector, (tensor.shape, tensor.stride(), plan)
+    with constrained_plan("tiles", vector=False):
+        assert not torch_reduce.explain(x.t(), device="cuda").vector
+    with constrained_plan("tiles", vector=True), pytest.raises(RuntimeError, match="not legal"):
+        torch_reduce.explain(x[:, 1 : 1 + 32 * v].t(), device="cuda")
 
 
 def test_tiles_are_refused_where_no_order_is_kept():

@@ -84,8 +84,8 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
         return s.row_vector || s.row_segmented || s.row_anywhere;
       case Family::ShortRows:
         return s.short_vector || s.short_staged;
-      case Family::Tiles:
-        return false;
+      case Family::Tiles:  // plan_tiles finds out
+        return true;
       default:
         return s.column_vector || s.column_segmented || s.column_anywhere;
     }

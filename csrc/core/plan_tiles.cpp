@@ -128,8 +128,7 @@ Plan best_cut(const Problem& p, int64_t* best_run) {
     plan.strips = true;
     plan.log_chunks = 0;
     plan.outer = plan.cut;
-    plan.rows_per_cta =
-        static_cast<int>(std::min<int64_t>(rows_of(l, plan.cut), kStripsRows * 4 / std::max<int64_t>(acc, 4)));
+    plan.rows_per_cta = static_cast<int>(std::min<int64_t>(rows_of(l, plan.cut), strips_rows(acc)));
     consider(plan);
   }
   plan.strips = false;
@@ -143,6 +142,24 @@ Plan best_cut(const Problem& p, int64_t* best_run) {
     }
   }
   return best;
+}
+
+// Whether 16 bytes hold the same element of neighbouring rows, everywhere.
+bool strips_read_vectors(const Plan& plan, const Problem& p) {
+  const Layout& l = p.layout;
+  const int64_t v = 16 / static_cast<int64_t>(size_of(p.in));
+  int64_t neighbours = 0;  // rows side by side
+  bool multiple = p.in_alignment == 16;
+  const auto consider = [&](int64_t stride, int64_t size, bool rows) {
+    if (rows && stride == 1 && neighbours == 0) {
+      neighbours = size;
+    } else {
+      multiple &= stride % v == 0 && stride > 0;
+    }
+  };
+  for (int d = 0; d < l.kept_dims; ++d) consider(l.kept[d].in_stride, l.kept[d].size, true);
+  for (int d = 0; d < l.reduced_dims; ++d) consider(l.reduced[d].stride, l.reduced[d].size, d < plan.outer);
+  return multiple && neighbours > 0 && neighbours % v == 0 && plan.rows_per_cta % v == 0;
 }
 
 // Threads on a line: as many as leave the fewest batches with the fewest empty places, of runs of at least a sector.
@@ -229,10 +246,15 @@ void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& 
     while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;
     plan.range = std::min(range, power_of_two_above(chunk_count(row))) * kChunk;
     plan.grid = strips * ceil_div(row, plan.range);
-    const int64_t counter = (kStripsMostLogSlots + 2) * acc;
-    plan.shared_bytes = kChunk * 4 + plan.rows_per_cta * (kLeaves * acc + 16 + counter);
+    const int64_t rows_of_warps = plan.block / kStripsThreads, v = 16 / element;
+    const int64_t turned = plan.block / kWarp * (kLeaves / v * (v + 1)),
+                  counters = rows_of_warps * (kStripsMostLogSlots + 2);
+    plan.shared_bytes = rows_of_warps * kLeaves * element + (turned + counters) * acc;
+    plan.vector = c.vector != 0 && strips_read_vectors(plan, p);
+    if (c.vector == 1 && !plan.vector) refuse("no 16-byte loads in these tiles");
     return;
   }
+  if (c.vector == 1) refuse("no 16-byte loads in these tiles");
   plan.block = kTilesThreads;
   plan.log_chunks = std::min(plan.log_chunks, plan.log_slots);
   plan.grid = strips * ceil_div(row, slots * kChunk);

@@ -94,11 +94,11 @@ constexpr int64_t kTilesLeastInAll = 1 << 18;
 // order 2, 3, 0, 1, 112, by rows 91; (9884, 879, 3, 7) of bf16, in that order, 298, by rows 261.
 constexpr int64_t kTilesLeastSectors = 9;
 constexpr int64_t kRowsRun = 64;
-// Strips: threads of a row (so many registers hold leaves), loads in flight per thread, and neighbouring rows. A row
-// for each lane: 16 rows of fp32 took 128 us where 32 took 97 ((8192, 8192), transposed).
+// Strips: threads that read a row, and neighbouring rows. A row for each lane: 16 rows of fp32 took 128 us where 32
+// took 97 ((8192, 8192), transposed).
 constexpr int kStripsThreads = 8;
-constexpr int kStripsLoads = 32;
 constexpr int kStripsRows = 32;
+constexpr int strips_rows(int64_t acc) { return acc > 4 ? kStripsRows / 2 : kStripsRows; }  // by the compute type
 constexpr int kStripsLeastRows = 8;
 // All elements, below which rows are as fast: (3000, 700) of bf16, transposed, took 18 to 21 us, by rows 14, but
 // (52, 50984) 15.9 for 19.6.

@@ -51,6 +51,15 @@ __device__ __forceinline__ int warp_of_cta() {
   return __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarp, 0);
 }
 
+// Whether so say all lanes that are here.
+__device__ __forceinline__ bool all_agree(bool v) {
+#if defined(__CUDA_ARCH__)
+  return __all_sync(__activemask(), v);
+#else
+  return v;
+#endif
+}
+
 // Programmatic dependent launch (Hopper and later): a kernel's CTAs may be there, and wait, before the kernel before
 // has ended, so that its launch does not add to their times. Every kernel waits before it touches memory, and so all
 // that came before what it waited for has ended too.

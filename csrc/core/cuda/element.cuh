@@ -152,8 +152,9 @@ struct Element {
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
-    return widen<To>(mirrored<O>(bit_cast<In>(static_cast<Bits>(bits)), s.mirror));
+    return widen<To>(mirrored<O>(raw(), s.mirror));
   }
+  __device__ __forceinline__ In raw() const { return bit_cast<In>(static_cast<Bits>(bits)); }
 
  private:
   using Bits = std::conditional_t<

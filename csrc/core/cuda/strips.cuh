@@ -1,16 +1,18 @@
 // Strips: rows of at least a thousand logically consecutive elements each, side by side in memory. A CTA walks along
-// some neighbouring rows at a time, and keeps their leaves in registers.
+// some neighbouring rows, a block of 256 elements of each at a time: it reads the block along memory and leaves it in
+// shared memory by rows, where a warp has some rows and adds each one's block to its 256 leaves, in registers.
 //
-// A thread stays on one row and takes every 256th element of it, for each of some leaves; the elements of a leaf come
-// one after the other, so that it combines them as they come. Where a row's chunks begin is the row's own
-// matter, and so is which leaf a thread has; but in a block of 1024 elements each row has the end of just one chunk,
-// whose leaves then meet in shared memory, a warp for each row.
+// Where a row's chunks begin is the row's own matter. So a lane's leaves are numbered by places in the block, which
+// are leaves that begin elsewhere, and go to where the tree wants them when a chunk ends. It ends within a block,
+// whose other elements are the first ones of the next chunk.
 //
 // A row's last chunk ends in the next row, which is read on to there. So of a row a CTA takes the units (aligned
-// power-of-two ranges of chunks) that begin in its range of the row.
+// power-of-two ranges of chunks) that begin in its range of the row. What is read of other chunks on the way goes into
+// sums that nobody delivers.
 #pragma once
 
-#include "rows.cuh"
+#include "row_chunk.cuh"
+#include "strip_block.cuh"
 #include "tile_index.cuh"
 
 namespace torch_reduce::cuda {
@@ -21,6 +23,7 @@ struct StripsArgs {
   int64_t n, row_elements;
   int64_t range, ranges;  // elements of a row that a CTA takes, a multiple of a chunk, and CTAs for a row
   int rows_per_cta, log_slots;
+  bool vector;  // 16-byte loads, of neighbouring rows
   Sink<Acc> sink;
   TileRows rows;
   ReducedIndex<Access::Strided> lines, columns;  // a row's first element, and those behind it
@@ -30,138 +33,177 @@ struct StripRow {
   int64_t begin, end;  // the units' chunks
   int64_t first;       // the row's first element
   int64_t output;
+  int64_t address;
 };
 
 template <class O, class In, class Acc>
-__global__ void __launch_bounds__(tuning::kStripsRows* tuning::kStripsThreads, 2)
+__global__ void __launch_bounds__(tuning::strips_rows(sizeof(Acc)) * tuning::kStripsThreads, 2)
     strips(const __grid_constant__ StripsArgs<Acc> a) {
-  constexpr int kThreads = tuning::kStripsThreads, kLeavesOfThread = kLeaves / kThreads;
-  constexpr int kAtOnce = tuning::kStripsLoads / kSteps / (sizeof(Acc) == 8 ? 2 : 1);
-  constexpr int kPitch = kLeaves + 16 / static_cast<int>(sizeof(Acc));
-  __shared__ StripRow row[tuning::kStripsRows];
+  constexpr int V = vector_width<In>, kThreads = tuning::kStripsThreads, kRows = tuning::strips_rows(sizeof(Acc));
+  constexpr int kSets = kLeaves / (kWarp * V), kRowsOfWarp = kWarp / kThreads;
+  using Block = StripBlock<O, In, Acc>;
   using Units = Counter<O, Acc, tuning::kStripsMostLogSlots>;
+  __shared__ StripRow row[kRows];
+  __shared__ __align__(16) uint32_t column[kLeaves];  // where the block's elements lie, from the first one on
   extern __shared__ __align__(16) unsigned char shared[];
-  uint32_t* const column = reinterpret_cast<uint32_t*>(shared);
-  Acc* const leaves = reinterpret_cast<Acc*>(column + kChunk);                        // [row][leaf]
-  Units* const counter = reinterpret_cast<Units*>(leaves + a.rows_per_cta * kPitch);  // [row]: chunks of its unit
+  In* const staged = reinterpret_cast<In*>(shared);
+  const int warp = warp_of_cta(), lane = threadIdx.x % kWarp, rows_of_warps = blockDim.x / kThreads;
+  const int of_warp = Block::place_of_vector(warp * kRowsOfWarp, lane);
+  Acc* const turned = reinterpret_cast<Acc*>(staged + rows_of_warps * kLeaves) + warp * TurnedLeaves<Acc, V>::kPlaces;
+  Units* const counter = reinterpret_cast<Units*>(  // of a row: chunks of its unit
+      reinterpret_cast<Acc*>(staged + rows_of_warps * kLeaves) + blockDim.x / kWarp * TurnedLeaves<Acc, V>::kPlaces);
 
-  const int warp = warp_of_cta(), lane = threadIdx.x % kWarp;
   const int64_t strip = quotient(blockIdx.x, a.ranges), c0 = (blockIdx.x - strip * a.ranges) * a.range;
   const int64_t c1 = min(c0 + a.range, a.row_elements), unit_elements = static_cast<int64_t>(kChunk) << a.log_slots;
-  const int mine = threadIdx.x % a.rows_per_cta, j0 = threadIdx.x / a.rows_per_cta;
-  const bool idle = j0 >= kThreads;
-
-  const In *source = nullptr, *next_row = nullptr;
-  int64_t from = 0, to = 0;  // elements of the row, and of the next, that the thread reads
-  int shift = 0;             // how far into a chunk the row's range begins
+  // Places in the row count from c0 on: of those, numbers of 32 bits are enough.
+  Block block(a.rows_per_cta, static_cast<int>(min(a.row_elements - c0, int64_t{1} << 30)));
+  int end = 0;  // of the row's last chunk
   {
-    const int64_t index = strip * a.rows_per_cta + mine;
-    StripRow r{0, 0, 0, 0};
-    if (!idle && index < a.rows.count) {
-      const auto p = a.rows.at(index);
-      const In* output = static_cast<const In*>(a.data) + p.base;
-      r.first = p.row * a.row_elements;
-      r.output = p.output;
+    const int64_t first = strip * a.rows_per_cta;
+    const bool exists = first + block.row < a.rows.count;
+    const auto p = a.rows.at(exists ? first + block.row : first);
+    StripRow r{0, 0, p.row * a.row_elements, p.output, 0};
+    if (exists) {
       r.begin = quotient(r.first + c0 + unit_elements - 1, unit_elements) << a.log_slots;
       r.end = min(quotient(r.first + c1 + unit_elements - 1, unit_elements) << a.log_slots, chunk_count(a.n));
-      from = r.begin * kChunk - r.first;
-      to = min(r.end * kChunk, a.n) - r.first;
-      shift = static_cast<int>((r.first + c0) % kChunk);
-      source = output + a.lines.at(p.row);
-      next_row = source;
-      if (to > a.row_elements) next_row = output + a.lines.at(p.row + 1);
     }
-    if (j0 == 0) {
-      row[mine] = r;
-      counter[mine].count = 0;
+    if (r.end > r.begin) end = static_cast<int>(r.end * kChunk - r.first - c0);
+    const int64_t output = reinterpret_cast<int64_t>(a.data) + p.base * static_cast<int64_t>(sizeof(In));
+    const bool last = r.first + a.row_elements >= a.n;
+    r.address = output + a.lines.at(p.row) * static_cast<int64_t>(sizeof(In));
+    block.here = r.address;
+    block.there = last ? r.address : output + a.lines.at(p.row + 1) * static_cast<int64_t>(sizeof(In));
+    block.readable = block.row_end + (last ? 0 : static_cast<int>(min(a.row_elements, int64_t{4} * kChunk)));
+    if (threadIdx.x < a.rows_per_cta) {
+      row[threadIdx.x] = r;
+      counter[threadIdx.x].count = 0;
     }
   }
+  end = __reduce_max_sync(kAllLanes, end);  // every warp has all of the rows
+
   // Evenly spaced elements of a row lie alike in every block.
   const bool even = a.columns.dims <= 1;
   const int64_t stride = a.columns.dim[0].stride;
-  if (even) {
-    for (int c = threadIdx.x; c < kChunk; c += blockDim.x) column[c] = static_cast<uint32_t>(c * stride);
-  }
+  const auto find_columns = [&](int64_t first) {
+    for (int c = threadIdx.x; c < kLeaves; c += blockDim.x) {
+      const int64_t i = first + c;
+      column[c] = static_cast<uint32_t>(even ? c * stride : a.columns.at(i < a.row_elements ? i : i - a.row_elements));
+    }
+  };
+  find_columns(c0);
   __syncthreads();
-  int64_t ends = 0;  // of all rows' chunks
-  for (int s = 0; s < a.rows_per_cta; ++s) {
-    if (row[s].end > row[s].begin) ends = max(ends, row[s].end * kChunk - row[s].first);
+  const int64_t step = even ? stride * static_cast<int64_t>(sizeof(In)) : 0;
+  int vectors_end = 0;
+  if (a.vector) {
+    block.find_group(a.rows_per_cta, row);
+    vectors_end = block.row_end;
   }
-  Acc leaf[kLeavesOfThread];
+  block.move_on(c0 * step);
+
+  int shift[kRowsOfWarp];  // how far into a chunk the range of each of the warp's rows begins
+  int next_end = 0;        // of their chunks, or before it
+  Acc leaf[kRowsOfWarp][kSets][V];
 #pragma unroll
-  for (auto& l : leaf) l = O::template identity<Acc>();
+  for (int r = 0; r < kRowsOfWarp; ++r) {
+    const int s = warp * kRowsOfWarp + r;
+    shift[r] = s < a.rows_per_cta ? static_cast<int>((row[s].first + c0) % kChunk) : 0;
+#pragma unroll
+    for (auto& set : leaf[r]) {
+#pragma unroll
+      for (auto& l : set) l = O::template identity<Acc>();
+    }
+  }
+  const auto from_shared = [&](int r, Acc(&e)[kSets][V]) {
+#pragma unroll
+    for (int set = 0; set < kSets; ++set)
+      widen_all<O, In>(Block::vector_of(staged, of_warp, r, set * kWarp), Source{}, e[set]);
+  };
+  const auto add = [&](int r) {
+    Acc e[kSets][V];
+    from_shared(r, e);
+#pragma unroll
+    for (int set = 0; set < kSets; ++set) {
+#pragma unroll
+      for (int k = 0; k < V; ++k) leaf[r][set][k] = O::combine(leaf[r][set][k], e[set][k]);
+    }
+  };
   wait_for_previous_kernel();
   a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
 
+  // A block's loads are under way while the one before is added.
 #pragma unroll 1
-  for (int64_t block = c0; block < ends; block += kChunk) {
-    if (!even) {
-      for (int c = threadIdx.x; c < kChunk; c += blockDim.x) {
-        const int64_t i = block + c;
-        column[c] = static_cast<uint32_t>(a.columns.at(i < a.row_elements ? i : i - a.row_elements));
-      }
+  for (int at = -kLeaves; at < end; at += kLeaves) {
+    const int next = at + kLeaves;
+    if (at >= 0) {
+      __syncthreads();  // the last block has been read, and so have the columns
+      block.stage(staged, next <= vectors_end);
+      if (!even) find_columns(c0 + next);
+      __syncthreads();
     }
-    __syncthreads();  // the columns are there, and the last chunks' leaves have been read
-    const bool whole = block >= from && block + kChunk <= min(to, a.row_elements);
-    const In* const here = source + (even ? block * stride : 0);
-    const In* const there = next_row + (even ? (block - a.row_elements) * stride : 0);
-    const int first = static_cast<int>(max(from - block, int64_t{0}));
-    const int last = static_cast<int>(min(max(to - block, int64_t{0}), int64_t{kChunk}));
-    const int row_end = static_cast<int>(min(a.row_elements - block, int64_t{kChunk}));
+    if (next < end) {
+      next + kLeaves <= vectors_end ? block.load_vectors(column) : block.load_elements(next, step, column);
+      block.move_on(kLeaves * step);
+    }
+    if (at < 0) continue;
+
+    if (next < next_end) {
 #pragma unroll
-    for (int part = 0; part < kLeavesOfThread; part += kAtOnce) {
-      In x[kSteps][kAtOnce];
-      const int c = j0 + part * kThreads;
-      if (whole) {
+      for (int r = 0; r < kRowsOfWarp; ++r) add(r);
+      continue;
+    }
+    Acc of_chunk = O::template identity<Acc>();  // of the chunk that ends in row `lane` of the warp's
+    bool ends_here = false;
+    next_end = at + 2 * kChunk;
 #pragma unroll
-        for (int step = 0; step < kSteps; ++step) {
+    for (int r = 0; r < kRowsOfWarp; ++r) {
+      const int begin = (shift[r] + at) & (kChunk - 1), rest = kChunk - begin;  // of the block's first chunk
+      next_end = min(next_end, at + (rest > kLeaves ? rest : rest + kChunk));
+      if (rest > kLeaves) {
+        add(r);
+        continue;
+      }
+      Acc e[kSets][V], ended[kSets][V];
+      from_shared(r, e);
+      if (rest == kLeaves) {
 #pragma unroll
-          for (int u = 0; u < kAtOnce; ++u) x[step][u] = here[column[c + step * kLeaves + u * kThreads]];
+        for (int set = 0; set < kSets; ++set) {
+#pragma unroll
+          for (int k = 0; k < V; ++k) {
+            ended[set][k] = O::combine(leaf[r][set][k], e[set][k]);
+            leaf[r][set][k] = O::template identity<Acc>();
+          }
         }
       } else {
 #pragma unroll
-        for (int step = 0; step < kSteps; ++step) {
+        for (int set = 0; set < kSets; ++set) {
+          const int of_lane = rest - (set * kWarp + lane) * V;
 #pragma unroll
-          for (int u = 0; u < kAtOnce; ++u) {
-            const int i = c + step * kLeaves + u * kThreads;
-            x[step][u] = identity_element<In, O>();
-            if (i >= first && i < last) x[step][u] = (i < row_end ? here : there)[column[i]];
+          for (int k = 0; k < V; ++k) {
+            const Acc sum = O::combine(leaf[r][set][k], e[set][k]);
+            ended[set][k] = k < of_lane ? sum : leaf[r][set][k];
+            leaf[r][set][k] = k < of_lane ? O::template identity<Acc>() : e[set][k];
           }
         }
+        TurnedLeaves<Acc, V>::turn(turned, ended, begin);
       }
+      Acc set[kSets];
 #pragma unroll
-      for (int u = 0; u < kAtOnce; ++u) {
-        // The leaf's chunk ends before the step `end`, where the next one's begins.
-        const int at = shift + c + u * kThreads, end = max(kChunk - at + kLeaves - 1, 0) / kLeaves;
-        Acc v = leaf[part + u], ended = v;
-#pragma unroll
-        for (int step = 0; step < kSteps; ++step) {
-          const Acc e = widen<Acc>(x[step][u]);
-          v = step == end ? e : O::combine(v, e);
-          if (step + 1 == end) ended = v;
-        }
-        leaf[part + u] = end == kSteps ? O::template identity<Acc>() : v;
-        if (!idle) leaves[mine * kPitch + at % kLeaves] = ended;
-      }
+      for (int i = 0; i < kSets; ++i) set[i] = tree<O>(ended[i]);
+      const Acc v = tree_across_warp_and_sets<O, kSets>(set);
+      if (lane == r) of_chunk = v, ends_here = true;
     }
-    __syncthreads();
-    // The chunks that ended in this block.
-#pragma unroll 1
-    for (int s = warp; s < a.rows_per_cta; s += blockDim.x / kWarp) {
+    const int s = warp * kRowsOfWarp + lane;
+    if (ends_here && s < a.rows_per_cta) {
       const StripRow r = row[s];
-      const int64_t chunk = (r.first + block) / kChunk;
-      if (chunk < r.begin || chunk >= r.end) continue;
-      constexpr int kEach = kLeaves / kWarp;
-      Acc each[kEach];
-#pragma unroll
-      for (int i = 0; i < kEach; ++i) each[i] = leaves[s * kPitch + lane * kEach + i];
-      const Acc v = tree_across_warp<O>(tree<O>(each));
-      if (lane != 0) continue;
-      counter[s].push(v);
-      if ((chunk + 1) % (1 << a.log_slots) != 0 && chunk + 1 != r.end) continue;
-      deliver<O, LikelyOut<In, Acc>>(a.sink, r.output + (chunk >> a.log_slots) * a.sink.unit_stride,
-                                     counter[s].result());
-      counter[s].count = 0;
+      const int64_t chunk = (r.first + c0 + at) / kChunk;
+      if (chunk >= r.begin && chunk < r.end) {
+        counter[s].push(of_chunk);
+        if ((chunk + 1) % (1 << a.log_slots) == 0 || chunk + 1 == r.end) {
+          const int64_t unit = chunk >> a.log_slots;
+          deliver<O, LikelyOut<In, Acc>>(a.sink, r.output + unit * a.sink.unit_stride, counter[s].result());
+          counter[s].count = 0;
+        }
+      }
     }
   }
 }

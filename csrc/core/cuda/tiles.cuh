@@ -53,14 +53,6 @@ __device__ __forceinline__ void keep(In* to, const In& x) {
 #endif
   *to = x;
 }
-// Whether so say all lanes that are here.
-__device__ __forceinline__ bool all_agree(bool v) {
-#if defined(__CUDA_ARCH__)
-  return __all_sync(__activemask(), v);
-#else
-  return v;
-#endif
-}
 __device__ __forceinline__ void wait_for_copies() {
 #if defined(__CUDA_ARCH__)
   asm volatile("cp.async.wait_all;" ::: "memory");

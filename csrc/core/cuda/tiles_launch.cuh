@@ -18,8 +18,8 @@ cudaError_t start_tiles(const Plan& plan, const Layout& l, const void* data, con
   const auto lines = reduced_dims(l, 0, plan.cut), columns = reduced_dims(l, plan.cut, l.reduced_dims);
   if (plan.strips) {
     const int64_t ranges = (row + plan.range - 1) / plan.range;
-    const StripsArgs<Acc> a{data,           l.n,  row,  plan.range, ranges, plan.rows_per_cta,
-                            plan.log_slots, sink, rows, lines,      columns};
+    const StripsArgs<Acc> a{data,           l.n,         row,  plan.range, ranges, plan.rows_per_cta,
+                            plan.log_slots, plan.vector, sink, rows,       lines,  columns};
     return start(strips<O, In, Acc>, a, launch);
   }
   const int64_t unit = int64_t{kChunk} << plan.log_slots;
