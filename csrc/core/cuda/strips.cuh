@@ -56,7 +56,8 @@ __global__ void __launch_bounds__(tuning::strips_rows(sizeof(Acc)) * tuning::kSt
   const int64_t strip = quotient(blockIdx.x, a.ranges), c0 = (blockIdx.x - strip * a.ranges) * a.range;
   const int64_t c1 = min(c0 + a.range, a.row_elements), unit_elements = static_cast<int64_t>(kChunk) << a.log_slots;
   // Places in the row count from c0 on: of those, numbers of 32 bits are enough.
-  Block block(a.rows_per_cta, static_cast<int>(min(a.row_elements - c0, int64_t{1} << 30)));
+  constexpr int64_t kMost = int64_t{1} << 29;
+  Block block(a.rows_per_cta, static_cast<int>(min(a.row_elements - c0, kMost)));
   int end = 0;  // of the row's last chunk
   {
     const int64_t first = strip * a.rows_per_cta;
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(tuning::strips_rows(sizeof(Acc)) * tuning::kSt
     r.address = output + a.lines.at(p.row) * static_cast<int64_t>(sizeof(In));
     block.here = r.address;
     block.there = last ? r.address : output + a.lines.at(p.row + 1) * static_cast<int64_t>(sizeof(In));
-    block.readable = block.row_end + (last ? 0 : static_cast<int>(min(a.row_elements, int64_t{4} * kChunk)));
+    block.readable = block.row_end + (last ? 0 : static_cast<int>(min(a.row_elements, kMost)));
     if (threadIdx.x < a.rows_per_cta) {
       row[threadIdx.x] = r;
       counter[threadIdx.x].count = 0;
