@@ -24,7 +24,7 @@ struct RowPart {
   __device__ __forceinline__ void load(const ShortRowsArgs<Acc, A>& a, int64_t row, int in_group) {
     v = identity_vector<In, O>(a.source);
     if (in_group * V >= a.n || row >= a.outputs) return;
-    v = load16(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
+    v = load16_kept(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
   }
   __device__ __forceinline__ Acc reduce(const Source& source) const {
     Acc leaf[V];
