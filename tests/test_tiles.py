@@ -27,6 +27,13 @@ CASES = [
     ((6, 5, 40, 50), (3, 2, 1, 0), (0, 2, 3)),
     ((1000, 263, 8), (2, 1, 0), None),
     ((3, 7, 1670), (0, 2, 1), None),
+    # Neighbouring rows of a multiple of a strip's, whose last chunks end in the next one: at a block's end and within.
+    ((9, 36, 41, 256), (0, 3, 1, 2), None),
+    ((34, 1031, 64), (0, 2, 1), None),
+    ((1280, 2304), (1, 0), None),
+    ((12, 3, 1303, 64), (0, 1, 3, 2), None),
+    ((35, 1500, 64), (2, 0, 1), (0, 2)),
+    ((17, 524, 2, 128), (0, 3, 1, 2), None),
 ]
 
 

@@ -183,6 +183,10 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
     plan.few_outputs = plan.family == Family::Rows || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
     plan.padded_units = plan.few_outputs ? ceil_div(plan.units, 16 / acc) * (16 / acc) : plan.units;
     plan.scratch_bytes = outputs * plan.padded_units * acc;
+    const auto more_ctas = [&](int64_t ctas) {
+      return ctas <= gpu.cluster_ctas && ctas * outputs <= gpu.sms && ctas * kFinishUnits <= plan.units;
+    };
+    while (plan.few_outputs && more_ctas(2 * plan.finish_ctas)) plan.finish_ctas *= 2;
   }
 }
 

@@ -82,6 +82,7 @@ struct Plan {
   int64_t range = 0;
 
   bool few_outputs = false;  // Partials lie [output][unit], for a CTA per output; else [unit][output]
+  int finish_ctas = 1;       // few_outputs: of a cluster for each output
   int64_t padded_units = 1;  // few_outputs: partials from one output to the next, a multiple of 16 bytes
   int64_t shared_bytes = 0;
   int64_t cluster_offset = 0;  // Columns, Cluster: the bytes of shared memory before the values of the units

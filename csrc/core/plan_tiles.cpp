@@ -227,9 +227,13 @@ void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& 
   const int64_t strips = ceil_div(rows, plan.rows_per_cta);
 
   int64_t wanted = int64_t{1} << plan.log_chunks;
+  // Where rows are whole units, nothing is read twice for these.
+  const auto whole_units = [&](int64_t slots) { return row % (slots * kChunk) == 0; };
   if (plan.strips) {
     const auto many = [&] {
-      return chunks * l.outputs / wanted > kStripsPartials && row >= kStripsLeastUnits * wanted * kChunk;
+      return whole_units(2 * wanted)
+                 ? chunks * l.outputs / wanted > kStripsWholePartials
+                 : chunks * l.outputs / wanted > kStripsPartials && row >= kStripsLeastUnits * wanted * kChunk;
     };
     while (2 * wanted <= most && many()) wanted *= 2;
   }
@@ -239,8 +243,9 @@ void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& 
   plan.units = ceil_div(chunks, slots);
   if (plan.strips) {
     plan.block = static_cast<int>(ceil_div(plan.rows_per_cta * kStripsThreads, kWarp)) * kWarp;
-    int64_t range = std::max(kStripsRange, kStripsUnits * slots);
-    while (range / 2 >= kStripsUnits * slots && strips * ceil_div(row, range * kChunk) < kStripsCtasPerSm * gpu.sms)
+    const int64_t least_units = whole_units(slots) ? 1 : kStripsUnits;
+    int64_t range = std::max(kStripsRange, least_units * slots);
+    while (range / 2 >= least_units * slots && strips * ceil_div(row, range * kChunk) < kStripsCtasPerSm * gpu.sms)
       range /= 2;
     // Small tensors: better read twice in part than by few CTAs.
     while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;

@@ -110,10 +110,13 @@ constexpr int kStripsMostLogSlots = 4;
 constexpr int64_t kStripsCtasPerSm = 8;
 // Units are longer than a chunk where these would be more partials for the finish, and rows have so many of them.
 constexpr int64_t kStripsPartials = 1 << 16;
+constexpr int64_t kStripsWholePartials = 1 << 13;  // where units are parts of rows
 constexpr int64_t kStripsLeastUnits = 4;
 // Bytes side by side, more than which are no better.
 constexpr int64_t kRun = 64;
 
 constexpr int kFinishThreads = 1024;
+// The partials of a CTA of a cluster, at least.
+constexpr int64_t kFinishUnits = 4096;
 
 }  // namespace torch_reduce::tuning

@@ -2,6 +2,7 @@
 // Few outputs have their units side by side, and a CTA each; many outputs lie side by side themselves.
 #pragma once
 
+#include "cluster.cuh"
 #include "rows.cuh"
 
 namespace torch_reduce::cuda {
@@ -18,7 +19,8 @@ struct FinishArgs {
   bool mean;
   uint64_t mirror;
   int log_across;        // many outputs: 2^log_across threads side by side
-  int units_per_thread;  // many outputs: a power of two
+  int units_per_thread;  // a power of two
+  int ctas;              // few outputs: of a cluster
   KeptIndex<A> kept;
 };
 
@@ -35,8 +37,9 @@ constexpr int kFinishSideBySide = 64 / static_cast<int>(sizeof(Acc));
 constexpr int kFinishAtOnce = 8;  // units that a thread takes one below the other
 constexpr int kFinishLevels = 8;  // of a thread's tree over those: more than scratch has room for
 
-// Few outputs, one a CTA: [output][unit], rows of units aligned to 16 bytes. A thread owns units_per_thread units.
-template <class O, class Acc, Access A>
+// Few outputs, one a CTA, or one a cluster of CTAs: [output][unit], rows of units aligned to 16 bytes. A thread owns
+// units_per_thread units.
+template <class O, class Acc, Access A, bool Cluster>
 __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __grid_constant__ FinishArgs<Acc, A> a) {
   constexpr int kVector = 16 / static_cast<int>(sizeof(Acc));
   constexpr int kSideBySide = kFinishSideBySide<Acc>;
@@ -44,14 +47,16 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __gri
     Acc e[kVector];
   };
   __shared__ Acc slots[kWarp];
-  const Acc* partials = a.partials + blockIdx.x * a.next_output;
+  const uint32_t output = Cluster ? cluster_of_grid() : blockIdx.x, rank = Cluster ? rank_in_cluster() : 0;
+  const Acc* partials = a.partials + output * a.next_output;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
 
+  if constexpr (Cluster) arrive_in_cluster();
   wait_for_previous_kernel();
   allow_next_kernel();
   Counter<O, Acc, kFinishLevels> counter;
   Acc v;
-  uint32_t first = threadIdx.x * a.units_per_thread;
+  uint32_t first = (rank * blockDim.x + threadIdx.x) * a.units_per_thread;
 #pragma unroll 1
   for (int u = 0; u < a.units_per_thread; u += kSideBySide, first += kSideBySide) {
     Acc unit[kSideBySide];
@@ -77,7 +82,17 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __gri
     __syncthreads();
     if (warp == 0) v = tree_across_warp<O>(lane < warps ? slots[lane] : O::template identity<Acc>());
   }
-  if (threadIdx.x == 0) write_result<O>(a, blockIdx.x, v);
+  if constexpr (Cluster) {
+    if (warp > 0) return;
+    __shared__ Acc of_cta[kMostUnitsOfCluster];
+    wait_for_cluster();
+    if (lane == 0) hand_to_first(of_cta + rank, v);
+    arrive_in_cluster();
+    if (rank > 0) return;
+    wait_for_cluster();
+    v = tree_across_warp<O>(lane < a.ctas ? of_cta[lane] : O::template identity<Acc>());
+  }
+  if (threadIdx.x == 0) write_result<O>(a, output, v);
 }
 
 // Many outputs: [unit][output]. A thread owns an aligned power-of-two range of units of one output.

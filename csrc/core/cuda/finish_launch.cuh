@@ -26,13 +26,16 @@ cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers&
                        mirror_of_result(p),
                        0,
                        1,
+                       plan.finish_ctas,
                        KeptIndex<A>(l, 0)};
   int64_t threads = kWarp;
   if (plan.few_outputs) {
-    while (threads < tuning::kFinishThreads && threads * kFinishSideBySide<Acc> < plan.units) threads *= 2;
+    const int64_t ctas = plan.finish_ctas, units = (plan.units + ctas - 1) / ctas;
+    while (threads < tuning::kFinishThreads && threads * kFinishSideBySide<Acc> < units) threads *= 2;
     a.units_per_thread = kFinishSideBySide<Acc>;
-    while (threads * a.units_per_thread < plan.units) a.units_per_thread *= 2;
-    return start(finish_few<O, Acc, A>, a, Launch{outputs, static_cast<int>(threads), 0, stream, dependent});
+    while (threads * a.units_per_thread < units) a.units_per_thread *= 2;
+    auto* kernel = ctas > 1 ? finish_few<O, Acc, A, true> : finish_few<O, Acc, A, false>;
+    return start(kernel, a, Launch{outputs * ctas, static_cast<int>(threads), 0, stream, dependent, plan.finish_ctas});
   }
   while (a.log_across < 5 && (int64_t{1} << a.log_across) < outputs) ++a.log_across;
   int64_t along = 1;
