@@ -24,6 +24,27 @@ bool has_vector_loads(const Problem& p) {
   }
 }
 
+// Whether the reduced dims are runs that may be read from anywhere, in any order. What 16 bytes hold beside the end of
+// one is read too, but for the last one: so another must end at least as far behind it. Kernels walk the others by
+// numbers of 32 bits.
+bool has_runs(const Problem& p) {
+  const Layout& l = p.layout;
+  const int64_t element = static_cast<int64_t>(size_of(p.in)), v = 16 / element;
+  const bool free = is_order_free(p.op, p.compute) || p.mode == Mode::Atomic;
+  if (!free || p.op == Op::Prod || p.compute == DType::Float64 || element > kRunsElement) return false;
+  if (l.reduced_dims < 2 || l.reduced_dims > kFewDims + 1 || l.n >= kSmallNumbers) return false;
+  for (int d = 0; d + 1 < l.reduced_dims; ++d) {
+    const int64_t stride = l.reduced[d].stride, bytes = stride * element;
+    if (stride < v || bytes >= kSmallNumbers || (d > 0 && bytes * l.reduced[d].size >= kSmallNumbers)) return false;
+  }
+  const ReducedDim& run = l.reduced[l.reduced_dims - 1];
+  return run.stride == 1 && run.size >= v;
+}
+
+bool runs_are_worth_it(const Layout& l) {
+  return l.reduced[l.reduced_dims - 1].size >= kRunsLeast && l.n >= kRunsOutputLeast;
+}
+
 Shape inspect(const Problem& p) {
   const Layout& l = p.layout;
   Shape s{};
@@ -45,6 +66,7 @@ Shape inspect(const Problem& p) {
   s.row_anywhere = anywhere && inner_reduced == 1 && static_cast<int64_t>(size_of(p.in)) <= kRowsAnywhereElement &&
                    (l.reduced_dims <= 1 ||
                     (l.reduced_dims == 2 && l.reduced[1].size >= kRowsAnywhereSegment && l.n < kSmallNumbers));
+  s.row_runs = anywhere && has_runs(p);
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp * kShortRowsElements;
@@ -81,7 +103,8 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   auto vector_of = [&](Family f) {
     switch (f) {
       case Family::Rows:
-        return s.row_vector || s.row_segmented || s.row_anywhere;
+        return s.row_vector || s.row_segmented || s.row_anywhere ||
+               (s.row_runs && (c.vector == 1 || runs_are_worth_it(l)));
       case Family::ShortRows:
         return s.short_vector || s.short_staged;
       case Family::Tiles:  // plan_tiles finds out

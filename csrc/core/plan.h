@@ -60,6 +60,8 @@ struct Plan {
   // Rows: a CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
   int log_slots = 0;
   int rows_per_cta = 1;
+  int chunks_at_once = 1;    // of a warp
+  int64_t run_vectors = 0;   // with `anywhere`, if the order is free: loads of each run of neighbours
   bool interleaved = false;  // the same unit of all outputs comes before the next one, as their memory interleaves
   // ShortRows: 2^log_lanes lanes share an output, with so many elements each, of so many outputs.
   int log_lanes = 0, lane_elements = 1, lane_rows = 1;
@@ -90,6 +92,12 @@ struct Plan {
   int64_t expected_bytes = 0;  // device memory traffic: input, output and scratch
   int launches = 0;
 };
+
+// Of an output, what rows divide into chunks: its elements, or places in the loads of its runs.
+inline int64_t rows_places(const Plan& plan, const Layout& l, int64_t vector_width) {
+  if (plan.run_vectors == 0) return l.n;
+  return l.n / l.reduced[l.reduced_dims - 1].size * plan.run_vectors * vector_width;
+}
 
 constexpr int64_t kMaxScratch = int64_t{4} << 20;
 

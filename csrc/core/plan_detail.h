@@ -20,7 +20,7 @@ constexpr int64_t kSmallNumbers = int64_t{1} << 30;  // divisions by a multiplic
 struct Shape {
   int64_t v;  // elements per 16 bytes; 1 for types that kernels read through a runtime switch
   bool aligned;
-  bool row_vector, row_segmented, row_anywhere;
+  bool row_vector, row_segmented, row_anywhere, row_runs;
   bool short_vector, short_staged, short_scalar;
   bool columns, column_vector, column_segmented, column_anywhere;
 };

@@ -38,14 +38,24 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
   const Tuning& t = gpu.tuning;
   plan.segmented = plan.vector && !s.row_vector && s.row_segmented;
   plan.anywhere = plan.vector && !s.row_vector && !s.row_segmented;
-  const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
-  const int64_t at_once = plan.vector ? std::max<int64_t>(kLoadsInFlight * kWarp * s.v / kChunk, 1) : 1;
+  if (plan.anywhere && !s.row_anywhere) {  // as many loads as a run needs wherever it begins
+    plan.run_vectors = (l.reduced[l.reduced_dims - 1].size + 2 * s.v - 2) / s.v;
+  }
+  const int64_t chunks = std::max<int64_t>(chunk_count(rows_places(plan, l, s.v)), 1),
+                padded = power_of_two_above(chunks);
+  int64_t at_once = plan.vector ? std::max<int64_t>(kLoadsInFlight * kWarp * s.v / kChunk, 1) : 1;
+  // Rows of a few chunks that begin anywhere, of which some read at once would not exist.
+  const bool one_run = plan.anywhere && !plan.run_vectors && l.reduced_dims <= 1;
+  if (one_run && 10 * ceil_div(chunks, at_once) * at_once > 11 * chunks) at_once = 1;
+  plan.chunks_at_once = static_cast<int>(at_once);
   const int64_t cta_slots = kRowsWarps * at_once;
   plan.block = kRowsWarps * kWarp;
 
   // A cluster reads a row's chunks from several SMs; without one, two rounds are still faster than a second pass.
   // Elements from anywhere share few sectors, of which an SM loads one at a time, so these go to more SMs than that.
-  const int64_t most_slots = plan.vector ? cta_slots : kRowsWarps / 2;
+  const bool wide_ctas = plan.vector && s.v > 2 && !plan.anywhere;
+  const int64_t most_warps = wide_ctas ? kRowsWarpsInCluster : kRowsWarps;
+  const int64_t most_slots = plan.vector ? most_warps * at_once : kRowsWarps / 2;
   const bool in_cluster = padded > cta_slots && cluster_slots(l.outputs, padded, gpu) <= most_slots;
   if ((padded <= cta_slots || (l.outputs == 1 && padded <= 2 * kRowsWarps && !in_cluster)) && c.split <= 1) {
     plan.log_slots = log2_above(padded);
@@ -64,12 +74,12 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
     plan.log_slots = log2_above(per_unit);
     plan.units = ceil_div(chunks, per_unit);
-    plan.block = static_cast<int>(std::min<int64_t>(ceil_div(per_unit, at_once), kRowsWarps)) * kWarp;
+    plan.block = static_cast<int>(std::min(ceil_div(per_unit, at_once), in_cluster ? most_warps : kRowsWarps)) * kWarp;
   }
   if (plan.units == 1 && !c.split) share_out_steps(plan, l.outputs, ceil_div(chunks, at_once), at_once, gpu);
   plan.tiles = ceil_div(l.outputs, plan.rows_per_cta);
   plan.grid = plan.tiles * plan.units;
-  plan.interleaved = !plan.vector && plan.units > 1 && l.outputs > 1 && l.reduced_dims &&
+  plan.interleaved = (!plan.vector || plan.run_vectors) && plan.units > 1 && l.outputs > 1 && l.reduced_dims &&
                      l.kept[l.kept_dims - 1].in_stride < l.reduced[0].stride;
   const int64_t values = std::max<int64_t>((static_cast<int64_t>(plan.rows_per_cta) << plan.log_slots), 1);
   plan.shared_bytes = values * static_cast<int64_t>(size_of(p.compute));

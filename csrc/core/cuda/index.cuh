@@ -33,7 +33,9 @@ enum class Access {
   Segmented,          // 16-byte loads, up to two reduced and kFewDims kept dims
   Anywhere,           // 16-byte loads of what begins at any element, up to kFewDims kept dims and one reduced dim, ...
   AnywhereSegmented,  // ... or two
+  Runs,               // the same of any number of reduced dims, whose innermost are runs, where the order is free
   Strided,            // an element at a time, from anywhere
+  Pairs,              // two elements at a time, columns side by side, from anywhere at multiples of both
 };
 
 // The kept dims without the innermost `skip`, which the caller walks itself.
@@ -86,6 +88,10 @@ struct KeptIndex<Access::Anywhere> : KeptIndex<Access::Segmented> {
 };
 template <>
 struct KeptIndex<Access::AnywhereSegmented> : KeptIndex<Access::Segmented> {
+  using KeptIndex<Access::Segmented>::KeptIndex;
+};
+template <>
+struct KeptIndex<Access::Runs> : KeptIndex<Access::Segmented> {
   using KeptIndex<Access::Segmented>::KeptIndex;
 };
 
@@ -227,6 +233,11 @@ struct KeptIndex<Access::Strided> {
   }
 };
 
+template <>
+struct KeptIndex<Access::Pairs> : KeptIndex<Access::Strided> {
+  using KeptIndex<Access::Strided>::KeptIndex;
+};
+
 // The reduced dims, where a kernel walks any number of them.
 template <Access A>
 struct ReducedIndex {
@@ -290,10 +301,40 @@ struct ReducedIndex<Access::Strided> {
   }
 };
 
+template <>
+struct ReducedIndex<Access::Pairs> : ReducedIndex<Access::Strided> {
+  using ReducedIndex<Access::Strided>::ReducedIndex;
+};
+
+// The reduced dims but the innermost, up to kStraightDims, whose quotients exist and whose steps fit: from a run's
+// number to the bytes before its first element.
+template <>
+struct ReducedIndex<Access::Runs> {
+  int dims;
+  int32_t stride;  // of one dim
+  Quotients quotients;
+  Steps steps;
+
+  ReducedIndex(const Layout& l, int64_t scale) : dims(l.reduced_dims - 1) {
+    ReducedDim dim[kStraightDims] = {{1, 0}};
+    for (int d = 0; d < dims; ++d) {
+      dim[d] = l.reduced[dims - 1 - d];
+      dim[d].stride *= scale;
+    }
+    stride = static_cast<int32_t>(dim[0].stride);
+    quotients = Quotients(dim, dims, l.n / l.reduced[dims].size);
+    steps = Steps(dim, dims, &ReducedDim::stride);
+  }
+  __device__ __forceinline__ int64_t at(int64_t from, uint32_t run) const {
+    const auto index = static_cast<int32_t>(run);
+    return dims <= 1 ? multiply_add(index, stride, from) : steps.from<kStraightDims>(from, quotients, index);
+  }
+};
+
 // As Element takes them: an element at a time, by addresses.
 template <Access A>
 KeptIndex<A> kept_index(const Layout& l, int skip, DType in) {
-  if constexpr (A == Access::Strided) {
+  if constexpr (A == Access::Strided || A == Access::Pairs) {
     return KeptIndex<A>(l, skip, static_cast<int64_t>(size_of(in)));
   } else {
     return KeptIndex<A>(l, skip);
@@ -301,7 +342,7 @@ KeptIndex<A> kept_index(const Layout& l, int skip, DType in) {
 }
 template <Access A>
 ReducedIndex<A> reduced_index(const Layout& l, DType in) {
-  if constexpr (A == Access::Strided) {
+  if constexpr (A == Access::Strided || A == Access::Pairs || A == Access::Runs) {
     return ReducedIndex<A>(l, static_cast<int64_t>(size_of(in)));
   } else {
     return ReducedIndex<A>(l);
@@ -327,6 +368,18 @@ inline Segments segments(const Layout& l, int64_t elements_per_index) {
   return {FastDivisor(inner.size / elements_per_index), inner.stride * elements_per_index,
           two ? l.reduced[0].stride : 0};
 }
+
+// Runs of neighbours, by loads.
+struct Runs {
+  FastDivisor vectors;  // of each
+  uint32_t last;        // run's number
+  int length;           // in elements
+
+  Runs(const Plan& plan, const Layout& l)
+      : vectors(plan.run_vectors),
+        last(static_cast<uint32_t>(l.n / l.reduced[l.reduced_dims - 1].size - 1)),
+        length(static_cast<int>(l.reduced[l.reduced_dims - 1].size)) {}
+};
 
 // Whether every thread's `width` results start at a multiple of `width` of the output.
 inline bool stores_are_aligned(const Layout& layout, const void* out, int64_t width, int64_t element_bytes) {

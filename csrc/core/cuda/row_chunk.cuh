@@ -22,7 +22,7 @@ struct RowsArgs {
   bool interleaved;  // Strided
   KeptIndex<A> kept;
   Sink<Acc> sink;
-  Segments segments;  // Segmented: of vectors; AnywhereSegmented: of elements
+  std::conditional_t<A == Access::Runs, Runs, Segments> segments;  // of vectors; AnywhereSegmented: of elements
   ReducedIndex<A> reduced;
 };
 

@@ -7,54 +7,73 @@
 
 namespace torch_reduce::cuda {
 
-template <class O, class In, class Acc, Access A>
-RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink) {
-  constexpr int64_t kAtOnce = rows_chunks_at_once<O, In, Acc, A>;
-  const int64_t chunks = std::min<int64_t>(int64_t{1} << plan.log_slots, std::max<int64_t>(chunk_count(layout.n), 1));
+template <Access A>
+auto segments_of(const Plan& plan, const Layout& layout, int64_t vector_width) {
+  if constexpr (A == Access::Runs) {
+    return Runs(plan, layout);
+  } else if constexpr (A == Access::Segmented || A == Access::AnywhereSegmented) {
+    return segments(layout, A == Access::Segmented ? vector_width : 1);
+  } else {
+    return Segments{};
+  }
+}
+
+template <class Acc, Access A>
+RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink,
+                           int64_t at_once) {
+  const int64_t places = rows_places(plan, layout, 16 / static_cast<int64_t>(size_of(source.type)));
+  const int64_t chunks = std::min<int64_t>(int64_t{1} << plan.log_slots, std::max<int64_t>(chunk_count(places), 1));
   return {source,
-          layout.n,
+          places,
           layout.outputs,
           FastDivisor(plan.interleaved ? plan.tiles : plan.units),
-          FastDivisor((chunks + kAtOnce - 1) / kAtOnce),
+          FastDivisor((chunks + at_once - 1) / at_once),
           plan.log_slots,
           plan.rows_per_cta,
           plan.interleaved,
           kept_index<A>(layout, 0, source.type),
           sink,
-          {},
+          segments_of<A>(plan, layout, 16 / static_cast<int64_t>(size_of(source.type))),
           reduced_index<A>(layout, source.type)};
 }
+
+template <Access A>
+using With = std::integral_constant<Access, A>;
+
+// Whether there are kernels for runs; a plan has none where not.
+template <class O, class In, class Acc>
+constexpr bool has_runs =
+    !std::is_same<O, Prod>::value && !std::is_same<Acc, double>::value && sizeof(In) <= tuning::kRunsElement;
 
 template <class O, class Acc>
 cudaError_t start_rows(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
                        const Launch& l) {
-  const Layout& layout = p.layout;
   return with_element_type<O, Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
+    const auto start_with = [&](auto access, auto at_once) {
+      constexpr Access A = decltype(access)::value;
+      constexpr int kAtOnce = decltype(at_once)::value;
+      return start(rows<O, In, Acc, A, kAtOnce>, rows_args<Acc, A>(plan, p.layout, source, sink, kAtOnce), l);
+    };
+    const auto start_as_usual = [&](auto access) {
+      constexpr int kAtOnce = rows_chunks_at_once<O, In, Acc, decltype(access)::value>;
+      return start_with(access, std::integral_constant<int, kAtOnce>{});
+    };
     if constexpr (!std::is_same<In, Any>::value) {
-      if (plan.segmented) {
-        auto a = rows_args<O, In, Acc, Access::Segmented>(plan, layout, source, sink);
-        a.segments = segments(layout, vector_width<In>);
-        return start(rows<O, In, Acc, Access::Segmented>, a, l);
+      if constexpr (has_runs<O, In, Acc>) {
+        if (plan.run_vectors) return start_as_usual(With<Access::Runs>{});
       }
+      if (plan.segmented) return start_as_usual(With<Access::Segmented>{});
       if constexpr (sizeof(In) <= tuning::kRowsAnywhereElement) {
-        if (plan.anywhere && layout.reduced_dims == 2) {
-          auto a = rows_args<O, In, Acc, Access::AnywhereSegmented>(plan, layout, source, sink);
-          a.segments = segments(layout, 1);
-          return start(rows<O, In, Acc, Access::AnywhereSegmented>, a, l);
+        if (plan.anywhere && p.layout.reduced_dims == 2) return start_as_usual(With<Access::AnywhereSegmented>{});
+        if (plan.anywhere && plan.chunks_at_once == 1) {
+          return start_with(With<Access::Anywhere>{}, std::integral_constant<int, 1>{});
         }
-        if (plan.anywhere) {
-          return start(rows<O, In, Acc, Access::Anywhere>,
-                       rows_args<O, In, Acc, Access::Anywhere>(plan, layout, source, sink), l);
-        }
+        if (plan.anywhere) return start_as_usual(With<Access::Anywhere>{});
       }
-      if (plan.vector) {
-        return start(rows<O, In, Acc, Access::Contiguous>,
-                     rows_args<O, In, Acc, Access::Contiguous>(plan, layout, source, sink), l);
-      }
+      if (plan.vector) return start_as_usual(With<Access::Contiguous>{});
     }
-    return start(rows<O, In, Acc, Access::Strided>, rows_args<O, In, Acc, Access::Strided>(plan, layout, source, sink),
-                 l);
+    return start_as_usual(With<Access::Strided>{});
   });
 }
 
