@@ -85,6 +85,11 @@ Shape inspect(const Problem& p) {
     s.column_anywhere = anywhere && l.n > 1 && l.reduced_dims == 1 && l.reduced[0].stride >= s.v &&
                         inner.in_stride == 1 && inner.size >= 2 * s.v &&
                         static_cast<int64_t>(size_of(p.in)) <= kColumnsAnywhereElement;
+    bool even = inner.in_stride == 1 && inner.size % 2 == 0;
+    for (int d = 0; d + 1 < l.kept_dims; ++d) even &= l.kept[d].in_stride % 2 == 0;
+    for (int d = 0; d < l.reduced_dims; ++d) even &= l.reduced[d].stride % 2 == 0;
+    s.column_pairs = has_vector_loads(p) && p.compute == DType::Float32 && p.op != Op::Prod && even &&
+                     p.in_alignment >= 2 * static_cast<int>(size_of(p.in));
   }
   return s;
 }

@@ -71,6 +71,7 @@ struct Plan {
   // 2^log_warps_across x 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
   int log_across = 0, log_warps_across = 0, log_warps_along = 0;
   int batch_leaves = 2, log_batches = 0;
+  bool pairs = false;  // without `vector`: neighbouring columns two at a time
   // With `stacked`, a thread has its columns whole.
   bool stacked = false;
   int64_t tiles = 1;         // CTAs (stacked: threads) side by side over the columns

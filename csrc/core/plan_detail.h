@@ -22,7 +22,7 @@ struct Shape {
   bool aligned;
   bool row_vector, row_segmented, row_anywhere, row_runs;
   bool short_vector, short_staged, short_scalar;
-  bool columns, column_vector, column_segmented, column_anywhere;
+  bool columns, column_vector, column_segmented, column_anywhere, column_pairs;
 };
 
 // A tuned count for the whole GPU, as a power of two, which is what shapes and splits often are.

@@ -71,6 +71,9 @@ constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
 constexpr int64_t kColumnsAnywhereLeast = int64_t{1} << 19;
 constexpr int64_t kColumnsAnywherePartLeast = int64_t{3} << 19;
 constexpr int64_t kColumnsAnywhereVectors = 4;
+// Columns in pairs where 16-byte loads take none: (24, 130, 5, 494) over 0, 2 of bf16, permuted, took 18.4 us by single
+// ones and takes 12.8, (233727, 35, 4, 10) over 0, 3 333 and 238; but two columns of 6292 elements 2.4 and 2.7.
+constexpr int64_t kColumnsPairsLeast = int64_t{1} << 18;
 // Of more bytes than so many times what is small, columns read by elements have as many times the CTAs: (4, 54234, 6,
 // 753) over 1, 3 of bf16, across memory, took 3,618 us with 624 of them and 2,395 with 16,384. Up to that size, columns
 // that begin anywhere have no more than this, as the second pass reads what they leave: (10158, 669) over 1 of bf16

@@ -23,7 +23,7 @@ struct ColumnsArgs {
   Sink<Acc> sink;
   int64_t out_stride;     // and in the output
   bool wide_store;        // results of one thread lie side by side, aligned, in the output, whose type is In
-  int64_t column_stride;  // Strided: in bytes
+  int64_t column_stride;  // Strided, Pairs: in bytes
   Segments segments;      // Segmented
   ReducedIndex<A> reduced;
 };
@@ -52,8 +52,8 @@ struct ByColumn {
 
 template <class In, Access A>
 constexpr TR_HD int column_width() {
-  if constexpr (A == Access::Strided) {
-    return 1;
+  if constexpr (A == Access::Strided || A == Access::Pairs) {
+    return A == Access::Pairs ? 2 : 1;
   } else {
     return vector_width<In>;
   }
@@ -125,13 +125,12 @@ struct Loads {
   }
 };
 
-// The same of single columns, an element at a time.
-template <class O, class In, class Acc, int Leaves, int Steps>
-struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> {
-  Element<O, In, Acc> raw[Leaves][Steps];
+// The same of single columns, or pairs of them, an element of type E at a time.
+template <class O, class E, class Acc, Access A, int Leaves, int Steps>
+struct LoadsOfElements {
+  Element<O, E, Acc> raw[Leaves][Steps];
 
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Strided>& a, int64_t start, int64_t, int64_t row,
-                                       bool) {
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int64_t, int64_t row, bool) {
     const int count = static_cast<int>(min(a.n - row, static_cast<int64_t>(kChunk)));
     const int64_t column = address_of(a.source) + start;
     a.reduced.with_place([&](auto at) {
@@ -145,10 +144,23 @@ struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> {
       }
     });
   }
+};
 
+template <class O, class In, class Acc, int Leaves, int Steps>
+struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> : LoadsOfElements<O, In, Acc, Access::Strided, Leaves, Steps> {
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
     using Value = BatchAcc<O, In, Acc>;
-    return Columns<Value, 1>{{raw[k][s].template value<Value>(source)}};
+    return Columns<Value, 1>{{this->raw[k][s].template value<Value>(source)}};
+  }
+};
+
+template <class O, class In, class Acc, int Leaves, int Steps>
+struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
+    : LoadsOfElements<O, PairOf<In>, Acc, Access::Pairs, Leaves, Steps> {
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
+    using Value = BatchAcc<O, In, Acc>;
+    const PairOf<In> two = mirrored<O>(this->raw[k][s].raw(), source.mirror);
+    return Columns<Value, 2>{{widen<Value>(two.e[0]), widen<Value>(two.e[1])}};
   }
 };
 

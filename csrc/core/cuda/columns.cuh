@@ -1,8 +1,8 @@
 // Columns: neighbouring threads own neighbouring outputs, and walk down the leaves.
 //
-// 2^log_across lanes of a warp stand side by side, each on V columns (16 bytes, or one element at any stride); the
-// other lanes of the warp stand on the next leaves. Where columns begin anywhere, the last of the lanes side by side
-// has none of its own, but what the others need of the 16 bytes after theirs. A lane takes a batch of neighbouring
+// 2^log_across lanes of a warp stand side by side, each on V columns (16 bytes, or one element at any stride, or two);
+// the other lanes of the warp stand on the next leaves. Where columns begin anywhere, the last of the lanes side by
+// side has none of its own, but what the others need of the 16 bytes after theirs. A lane takes a batch of neighbouring
 // leaves at a time, as many as it has loads in flight for. A warp's batches meet in shared memory, because registers
 // for the partial trees of eight columns would halve the number of warps; its results meet those of the CTA's other
 // warps at the end. Small integers, whose order is free and whose sums need half as many registers, meet there first.
@@ -68,7 +68,8 @@ constexpr bool columns_in_clusters = A != Access::Contiguous;
 // them, where it has one more than a power of two. Long columns, which have few, took 3 to 5 % longer by 16-byte loads.
 // Contiguous ones of one step are not tried apart from those.
 template <Access A, int Steps>
-constexpr bool columns_know_missing = A == Access::Strided || (A != Access::Contiguous && Steps == 1);
+constexpr bool columns_know_missing =
+    A == Access::Strided || A == Access::Pairs || (A != Access::Contiguous && Steps == 1);
 
 // A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 where no leaf has
 // more elements. Half of a batch is being loaded while the other half is combined.
@@ -105,7 +106,8 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   // A lane beyond the last column reads the tile's first ones, to no effect: loads need no predicate.
   const int64_t column = column0 + mine < a.columns + (A == Access::Anywhere ? V : 0) ? column0 + mine : column0;
   const int64_t left_of_row = a.columns - column;
-  const int64_t start = a.outer.in(outer) + (A == Access::Strided ? column * a.column_stride : column);
+  const int64_t start =
+      a.outer.in(outer) + (A == Access::Strided || A == Access::Pairs ? column * a.column_stride : column);
 
   // A batch of a warp is 2^log_leaves neighbouring leaves, which lie in one chunk: Leaves of each lane.
   constexpr int kLogLeaves = Leaves == 8 ? 3 : Leaves == 4 ? 2 : 1;
@@ -168,7 +170,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     }
   }
 
-  if (a.sink.atomic) wait_for_previous_kernel();
+  if (a.sink.atomic) wait_to_add();
   auto result = [&](int64_t column, Acc v) {
     int64_t place = column * a.to_stride + unit * a.sink.unit_stride + outer * a.sink.output_stride;
     if constexpr (A != Access::Contiguous) {

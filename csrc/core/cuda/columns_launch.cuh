@@ -36,6 +36,11 @@ ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const S
           reduced_index<A>(layout, source.type)};
 }
 
+// Whether there are kernels for pairs of columns; a plan has none where not.
+template <class O, class In, class Acc>
+constexpr bool has_pairs =
+    !std::is_same<O, Prod>::value && std::is_same<Acc, float>::value && !std::is_same<In, Any>::value;
+
 template <class O, class Acc>
 cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
                           const Launch& l) {
@@ -65,6 +70,13 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
         if (plan.stacked) return start(stacked_columns<O, In, Acc>, a, l);
         if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Contiguous, 8, 1>, a, l);
         return start(columns<O, In, Acc, Access::Contiguous, 2, kSteps>, a, l);
+      }
+    }
+    if constexpr (has_pairs<O, In, Acc>) {
+      if (plan.pairs) {
+        const auto a = columns_args<Acc, Access::Pairs>(plan, layout, source, sink);
+        if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Pairs, 8, 1>, a, l);
+        return start(columns<O, In, Acc, Access::Pairs, 4, kSteps>, a, l);
       }
     }
     const auto a = columns_args<Acc, Access::Strided>(plan, layout, source, sink);

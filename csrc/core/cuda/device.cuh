@@ -95,4 +95,11 @@ __device__ __forceinline__ void allow_next_kernel_if_small() {
 #endif
 }
 
+// For a CTA that adds to accumulators, which the kernel before zeroes, once it has read its part. The next kernel,
+// which may be one that zeroes as well, is to be there when this one ends.
+__device__ __forceinline__ void wait_to_add() {
+  allow_next_kernel();
+  wait_for_previous_kernel();
+}
+
 }  // namespace torch_reduce::cuda

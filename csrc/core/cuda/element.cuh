@@ -105,9 +105,22 @@ __device__ __noinline__ Acc load_any(const Source& s, const void* at) {
   }
 }
 
+// Two neighbours, which one load takes.
+template <class In>
+struct PairOf {
+  In e[2];
+};
+template <class T>
+constexpr bool is_pair = false;
+template <class In>
+constexpr bool is_pair<PairOf<In>> = true;
+
 template <class In, class O>
 __device__ __forceinline__ In identity_element() {
-  if constexpr (std::is_same<In, Half>::value || std::is_same<In, BFloat16>::value) {
+  if constexpr (is_pair<In>) {
+    const auto one = identity_element<std::decay_t<decltype(In{}.e[0])>, O>();
+    return {one, one};
+  } else if constexpr (std::is_same<In, Half>::value || std::is_same<In, BFloat16>::value) {
     return Narrow<In, float>::from(O::template identity<float>());
   } else if constexpr (std::is_same<In, Bool>::value) {
     return {static_cast<uint8_t>(std::is_same<O, Prod>::value)};

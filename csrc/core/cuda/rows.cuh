@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
   }
   if (warp > 0 || (lane & ((1 << log_lanes) - 1)) != 0 || r >= rows_here) return;
   const int64_t row = row0 + r;
-  if (a.sink.atomic) wait_for_previous_kernel();
+  if (a.sink.atomic) wait_to_add();
   deliver<O, LikelyOut<In, Acc>>(a.sink, place_of<A>(a.sink, a.kept, unit, row), v);
 }
 
