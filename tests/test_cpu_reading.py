@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import assert_same_bits, cpu_capability, fill, model
+from torch_reduce.testing import assert_same_bits, cpu_capability, fill, model, num_threads
 
 KIB, MIB = 1 << 10, 1 << 20
 # Bytes below and above those from which more is fetched ahead (csrc/core/cpu/tuning.h).
@@ -67,3 +67,92 @@ def test_transposed(shape, dtype, capability):
     x = fill(shape, dtype).transpose(-1, -2)
     for part in (x, x[..., 1:-1, :], x[..., :, 2:]):
         assert_same_bits(torch_reduce.sum(part), model(part), str(tuple(part.shape)))
+
+
+# Rows, elements of a row: about as long as a chunk, parts of one, with every number of lines in a group.
+STRIPS = [(16, 1000), (17, 784), (33, 1022), (64, 1032), (31, 2000), (80, 2502), (100, 512), (65, 4096), (20, 20_004)]
+STRIP_DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def side_by_side(rows, length, dtype, op="sum"):
+    """Rows whose neighbours are neighbours in memory. Their halves are not evenly apart, so there is no tile."""
+    return fill((2, length // 2 + 8, rows), dtype, op=op)[:, 4:-4].permute(2, 0, 1)
+
+
+def assert_like_contiguous(x, dim=None, op="sum"):
+    reduce = getattr(torch_reduce, op)
+    assert_same_bits(reduce(x, dim), reduce(x.contiguous(), dim), f"{op} of {tuple(x.shape)} {x.stride()} over {dim}")
+
+
+def is_in_strips(x, dim=None):
+    """Whether every chunk is a piece, and not as a column."""
+    plan = torch_reduce.explain(x, dim)
+    return plan.family == "rows" and plan.split == -(-plan.n // 1024)
+
+
+@pytest.mark.parametrize("rows, length", STRIPS, ids=str)
+@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+@pytest.mark.parametrize("op", ["sum", "prod"])
+def test_strips(op, dtype, rows, length, capability):
+    """Rows side by side whose chunks begin and end anywhere; the last chunk is not whole."""
+    x = side_by_side(rows, length, dtype, op)
+    assert is_in_strips(x)
+    assert_same_bits(getattr(torch_reduce, op)(x), model(x, op=op), "against the model")
+    for part in (x, x[1:], x[:-1], x[..., 4:], x[..., :-4], x[..., 1:], x.transpose(0, 1)):
+        assert_like_contiguous(part, op=op)
+
+
+@pytest.mark.parametrize("rows, length", STRIPS, ids=str)
+@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+def test_strips_and_tiles(dtype, rows, length, capability):
+    """Evenly spaced ones, where there could be tiles."""
+    x = fill((length, rows), dtype).T
+    assert capability != "avx512" or length not in (1000, 1032, 2000) or is_in_strips(x)
+    for part in (x, x[1:], x[:, 4:], x[:, :-1]):
+        assert_like_contiguous(part)
+
+
+@pytest.mark.parametrize("length", [300, 512, 1016, 2056, 3136])
+@pytest.mark.parametrize("rows", [16, 33, 130])
+@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+def test_strips_of_several_outer_rows(dtype, rows, length, capability):
+    """Images with their channels last: a chunk ends in an image that lies elsewhere, or in nothing."""
+    images = fill((4, length + 16, rows), dtype)
+    x = images.unflatten(1, (2, -1))[:, :, 4:-4].permute(0, 3, 1, 2)
+    assert is_in_strips(x) and is_in_strips(x, (1, 2, 3))
+    for dim in (None, (1, 2, 3), (0, 2, 3)):
+        assert_like_contiguous(x, dim)
+    assert_like_contiguous(x[::2])
+    assert_like_contiguous(images.transpose(1, 2))
+
+
+@pytest.mark.parametrize("shape", [(100, 60, 30), (64, 37, 41), (20, 99, 128), (130, 3, 516)], ids=str)
+@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+def test_strips_of_several_inner_dims(dtype, shape, capability):
+    """Memory in reverse: lines are not evenly apart along a row, which has any number of them."""
+    x = fill(shape[::-1], dtype).permute(2, 1, 0)
+    assert is_in_strips(x)
+    for part in (x, x[:, 1:], x[1:, :, :-1]):
+        assert_like_contiguous(part)
+        assert_like_contiguous(part.unsqueeze(0).expand(3, -1, -1, -1), (1, 2, 3))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_strips_in_threads(threads, capability):
+    x = side_by_side(200, 6 * 3136, torch.float32).unflatten(2, (3, 3136))
+    with num_threads(threads):
+        assert is_in_strips(x) and is_in_strips(x, (0, 1, 3))
+        for dim in (None, (0, 1, 3), (0, 2, 3)):
+            assert_like_contiguous(x, dim)
+
+
+def test_strips_read_no_memory_behind_the_tensor(capability):
+    """Whole vectors of the last rows would."""
+    for rows in (16, 17, 31):
+        for dtype in STRIP_DTYPES:
+            for length in (1000, 300):
+                whole = torch.full((2 * length * rows + 64,), torch.nan, dtype=dtype)
+                whole[:-64] = fill((2 * length * rows,), dtype)
+                x = whole[:-64].view(2, length, rows)[:, 4:].permute(2, 0, 1)
+                assert is_in_strips(x)
+                assert_like_contiguous(x)

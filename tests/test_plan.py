@@ -163,9 +163,10 @@ def test_explain_on_the_device_of_the_tensor(device):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8, 32])
-@pytest.mark.parametrize("shape", [(20, 100_000), (300, 7000), (5, 120_000), (70, 1025)], ids=str)
+@pytest.mark.parametrize("shape", [(20, 100_001), (300, 7001), (5, 120_000), (70, 1025)], ids=str)
 def test_tiles_of_all_threads_fit(shape, threads):
-    """Lines of a transposed tensor are copied by every thread that works on the CPU; too long ones are not."""
+    """Lines of a transposed tensor of odd length are copied by every thread that works on the CPU; too long ones are
+    not."""
     x = torch.empty(shape[::-1], device="meta").T
     with num_threads(threads):
         scratch = torch_reduce.explain(x, device="cpu").scratch_bytes

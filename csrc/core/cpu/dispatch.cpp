@@ -17,6 +17,7 @@ struct Capability {
   const char* name;
   Run* run;
   bool (*supported)();
+  bool wide;
 };
 
 #if defined(__x86_64__)
@@ -29,15 +30,16 @@ bool has_f16c() {
 
 // Worst first.
 constexpr Capability kCapabilities[] = {
-    {"baseline", baseline::run, [] { return true; }},
+    {"baseline", baseline::run, [] { return true; }, false},
 #if defined(__x86_64__)
-    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }},
+    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, false},
     {"avx512", avx512::run,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
               __builtin_cpu_supports("avx2") && has_f16c();
-     }},
+     },
+     true},
 #endif
 };
 
@@ -55,6 +57,8 @@ std::atomic<const Capability*>& current() {
 }
 
 }  // namespace
+
+bool has_wide_vectors() { return current().load(std::memory_order_relaxed)->wide; }
 
 const char* capability() { return current().load()->name; }
 

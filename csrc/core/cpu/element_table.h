@@ -3,18 +3,22 @@
 
 #include "../problem.h"
 #include "chunks.h"
+#include "strip_group.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 template <class T, class Acc>
 Elements<Acc> converting() {
-  return {sizeof(T), 0, convert<T, Acc>, nullptr, nullptr, nullptr, nullptr, nullptr};
+  return {sizeof(T), 0, convert<T, Acc>, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 }
 
 template <class Op, class T, class Acc>
 Elements<Acc> reading() {
-  return {sizeof(T),         identity_bits<Op, T>(), convert<T, Acc>,    leaves<Op, T, Acc>,
-          trees<Op, T, Acc>, windows<Op, T, Acc>,    chunks<Op, T, Acc>, rest<Op, T, Acc>};
+  void (*strips)(const StripGroups<Acc>&) = nullptr;
+  if constexpr (!order_free<Op, Acc>) strips = strip<Op, T, Acc>;
+  return {sizeof(T),          identity_bits<Op, T>(), convert<T, Acc>,
+          leaves<Op, T, Acc>, trees<Op, T, Acc>,      windows<Op, T, Acc>,
+          chunks<Op, T, Acc>, rest<Op, T, Acc>,       strips};
 }
 
 // A type that is common with this compute type has its own loops; the others are converted in blocks.

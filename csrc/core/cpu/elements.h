@@ -26,6 +26,22 @@ constexpr int kRowsAtOnce = 8;
 // How many chunks one call of `chunks` may take at most where the order is free.
 constexpr int64_t kFreeChunks = 64;
 
+// Groups of neighbouring lines of a vector of rows (strips.h), of each of some streams; four streams are a period.
+template <class Acc>
+struct StripGroups {
+  const char* const* line;       // [stream]: the first of its lines
+  const int64_t *stride, *step;  // [stream]: bytes from a line to the next, and from a group of them
+  int lines;                     // of a group: 1, 2, 4 or 8
+  int64_t groups;
+  int64_t left;     // lines from the first one on, through all streams; of the last period, there may be fewer
+  int64_t slot;     // of the first line
+  bool begin, end;  // whether these are the rows' first and last periods
+  const std::conditional_t<sizeof(Acc) == 4, int32_t, int64_t>* phase;  // [lane]
+  Acc* leaves;                                                          // [slot][lane], from one call to the next
+  Acc* out;            // [period][group][lane]: the trees over the leaves that end there
+  int64_t out_stride;  // from one period to the next
+};
+
 // Strides count elements. All but `convert` are null for rare types, which are converted first.
 template <class Acc>
 struct Elements {
@@ -46,6 +62,8 @@ struct Elements {
   void (*chunks)(const char* x, int64_t chunks, Ahead ahead, Acc* out);
   // Of a contiguous chunk of one column that has n < kChunk elements, at least one, out[subtree].
   void (*rest)(const char* x, int64_t n, Acc* out);
+  // Null where the order is free.
+  void (*strip)(const StripGroups<Acc>& groups);
 };
 
 TR_HD void prefetch_bytes(const char* x, int64_t bytes) {

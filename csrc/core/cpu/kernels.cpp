@@ -6,6 +6,7 @@
 #include "rows.h"
 #include "segments.h"
 #include "short_rows.h"
+#include "strips.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 namespace {
@@ -54,6 +55,8 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
                          out,     partials.data};
   if (plan.by_chunks) {
     reduce_chunks(job, threads);
+  } else if (plan.by_strips) {
+    if constexpr (!order_free<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows && SegmentsKernel<Op, Acc>::takes(job)) {
     in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {

@@ -7,6 +7,7 @@
 #include "../integers.h"
 #include "../order.h"
 #include "chunk_columns.h"
+#include "strip_rows.h"
 #include "tuning.h"
 
 namespace torch_reduce::cpu {
@@ -55,6 +56,23 @@ int64_t tile_lines(const Layout& l, int64_t element_size, int threads) {
   return lines < kFewestTileLines ? 0 : lines;
 }
 
+// Whether rows are reduced in strips, where tiles would have `lines` lines.
+bool has_strips(const Problem& p, int64_t lines, bool wide) {
+  const Layout& l = p.layout;
+  const int dim = strip_dim(l);
+  if (dim < 0 || l.n == 0 || l.reduced[dim].size < kFewestStripRows) return false;
+  // Where the order is free there are better ways, and elements of other types are converted first.
+  if (is_order_free(p.op, p.compute) || !is_floating(p.in)) return false;
+  if ((p.in == DType::Float64) != (p.compute == DType::Float64)) return false;
+  const int64_t length = strip_row_length(l), read = strip_lines(l);
+  if (length < kFewestStripElements || l.outputs * chunk_count(l.n) > kMostChunkColumns) return false;
+  if (lines == 0 || dim != l.reduced_dims - 2) return true;  // the other way is element by element
+  const ReducedDim& inner = l.reduced[l.reduced_dims - 1];
+  if (inner.size % kFewestStripGroup != 0) return false;
+  if (inner.stride * static_cast<int64_t>(size_of(p.in)) >= kPage) return false;
+  return static_cast<double>(read) <= most_strip_reads(wide, read) * static_cast<double>(length);
+}
+
 // A tile, and the chunk that the one before it has begun.
 int64_t tile_bytes(const Problem& p, int64_t lines) {
   if (lines == 0) return 0;
@@ -76,7 +94,7 @@ bool is_for_one_thread(const Layout& l) {
   return l.n <= kParallelAbove && l.outputs <= kParallelAbove && l.n * l.outputs <= kParallelAbove;
 }
 
-CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
+CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, bool wide) {
   const Layout& l = p.layout;
   const auto acc = static_cast<int64_t>(size_of(p.compute));
   CpuPlan plan;
@@ -87,7 +105,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
   if (plan.family == Family::Rows && constraint.family < 0 && constraint.split == 0 && has_chunk_columns(p)) {
     Constraint columns;
     columns.family = static_cast<int>(Family::Columns);
-    plan = make_plan(chunk_columns(p), threads, columns);
+    plan = make_plan(chunk_columns(p), threads, columns, wide);
     plan.by_chunks = true;
     plan.split = l.n / kChunk;
     plan.scratch_bytes = l.outputs * plan.split * acc;
@@ -95,11 +113,27 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint) {
     return plan;
   }
 
+  if (plan.family == Family::Rows) plan.tile_lines = tile_lines(l, static_cast<int64_t>(size_of(p.in)), threads);
+  if (plan.family == Family::Rows && constraint.family < 0 && constraint.split == 0 &&
+      has_strips(p, plan.tile_lines, wide)) {
+    const int64_t rows = l.reduced[strip_dim(l)].size, length = strip_row_length(l);
+    plan.by_strips = true;
+    plan.tile_lines = 0;
+    plan.strip = std::min(kStripRows, rows / kFewestStripRows * kFewestStripRows);
+    plan.strips = ceil_div(rows, plan.strip);
+    plan.tasks = l.outputs * (l.n / (rows * length)) * plan.strips;
+    plan.grain = is_for_one_thread(l) ? plan.tasks : ceil_div(kGrain, plan.strip * length);
+    plan.split = chunk_count(l.n);
+    plan.piece_chunks = 1;
+    plan.scratch_bytes = l.outputs * plan.split * acc;
+    plan.expected_bytes += 2 * plan.scratch_bytes;
+    return plan;
+  }
+
   const int64_t elements = l.n * l.outputs;
   const bool many = !is_for_one_thread(l);
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   int64_t units = l.outputs;  // what can be shared out without cutting an output
-  if (plan.family == Family::Rows) plan.tile_lines = tile_lines(l, static_cast<int64_t>(size_of(p.in)), threads);
   if (plan.family == Family::Columns) {
     const int64_t columns = l.kept[l.kept_dims - 1].size;
     plan.strip = std::min(columns, kStripBytes / acc);

@@ -19,13 +19,19 @@ struct CpuPlan {
   int64_t scratch_bytes = 0;   // partials; and, of each thread that works, its tile
   int64_t expected_bytes = 0;  // memory traffic: input, output and partials
   bool by_chunks = false;      // Columns of chunk_columns(): every piece is one chunk
+  bool by_strips = false;      // Rows in strips (strips.h), `strip` side by side: every piece is one chunk
 };
 
 // Whether there are so few elements that make_plan() takes no more than one thread for them.
 bool is_for_one_thread(const Layout& layout);
 
+// Whether the kernels in use have AVX-512's vectors.
+bool has_wide_vectors();
+
 // `threads` is how many threads may work. Throws std::invalid_argument with one sentence if the constraint is not
-// legal for the problem; `vector` is not looked at, the compiler's loops load whole vectors wherever they can.
-CpuPlan make_plan(const Problem& problem, int threads, const Constraint& constraint = {});
+// legal for the problem; `vector` is not looked at, the compiler's loops load whole vectors wherever they can. Any
+// kernels may run the plan; `wide` says which ones it is to be good for.
+CpuPlan make_plan(const Problem& problem, int threads, const Constraint& constraint = {},
+                  bool wide = has_wide_vectors());
 
 }  // namespace torch_reduce::cpu

@@ -34,6 +34,29 @@ constexpr int64_t kMostChunkColumns = int64_t{1} << 20;
 constexpr int64_t kTileBytes = int64_t{64} << 10, kMostTileBytes = int64_t{2} << 20, kAllTilesBytes = int64_t{4} << 20;
 constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16, kCacheLine = 64;
 
+// Rows of a strip: four cache lines of 4-byte elements, as rows that do not begin with a line share theirs. Vectors of
+// them take turns of 64 lines: with 16, (1000, 1000) transposed takes 1.2 times as long with AVX2, and all of 256 lines
+// are no faster where data come from the third cache.
+constexpr int64_t kStripRows = 64, kFewestStripRows = 16;
+constexpr int64_t kStripLines = 64;
+
+// Shorter rows end in too many others. Where fewer lines than these are a group, leaves are combined one by one: (1000,
+// 1001) transposed takes 1.1 times as long as by tiles.
+constexpr int64_t kFewestStripElements = 256, kFewestStripGroup = 4;
+
+// From here on every line is in a page of its own, and tiles, which fetch ahead, take 0.7 to 1.4 of the time of strips
+// with AVX-512 and 0.4 to 0.7 with AVX2, the less of it the larger the tensor is.
+constexpr int64_t kPage = 4096;
+
+// How often an element is read at most. With AVX-512, which has twice the rows in a vector, strips take 0.5 to 0.8 of
+// the time of tiles up to 1.6 (rows of 1000, 2000, 2500, 3136 and 7000 elements), as long with 1.7 (1500), 1.25 of it
+// with 2.3 (784), and 0.5 to 0.75 with 2 where no row has two beginnings (512). With AVX2 0.8 with 1.1 (12544), 1.0
+// with 1.3 and 1.4.
+constexpr double most_strip_reads(bool wide, int64_t lines) {
+  if (!wide) return 1.25;
+  return lines == 1024 ? 2 : 1.6;
+}
+
 // Prefetching lets one core use more of the memory (fp32: 1.1 times, bf16: 1.5 times), and costs a tenth where data
 // come from a cache anyway. With AVX-512 ("wide") all was measured on a machine with 1 MB of second and 32 MB of third
 // cache; with less on one with 512 KB and 32 MB, where rows of 1000 fp32 in 16 MB take 0.6 of the time with it.

@@ -1,0 +1,18 @@
+// Reduced dims of which one is adjacent in memory and not the innermost: rows along the dims inside of it lie side by
+// side, and can be reduced as lanes of vectors (strips.h).
+#pragma once
+
+#include "../layout.h"
+
+namespace torch_reduce::cpu {
+
+// The reduced dim whose elements are such rows; -1 if there is none.
+int strip_dim(const Layout& layout);
+
+// How many elements a row has.
+int64_t strip_row_length(const Layout& layout);
+
+// How many elements of each row are read where some rows go together, so that each has those of its own chunks.
+int64_t strip_lines(const Layout& layout);
+
+}  // namespace torch_reduce::cpu
