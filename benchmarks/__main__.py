@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-import torch_reduce  # noqa: F401  (registers torch.ops.reduce)
+from torch_reduce.testing import cpu_capability
 
 from . import accuracy, contenders, host, machine, plots, report, run_cpu, shapes, targets
 from .limit import Cub, Limit
@@ -50,6 +50,12 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         "--threads", type=int, nargs="+", metavar="N", help="CPU thread counts; 1 and all of them if not given"
     )
     parser.add_argument(
+        "--cpu-capability",
+        choices=["baseline", "avx2", "avx512"],
+        help="instruction set of the CPU kernels (default: the best that the machine has); torch's own are limited by "
+        "the environment variable ATEN_CPU_CAPABILITY",
+    )
+    parser.add_argument(
         "--compile", action="store_true", help="torch.compile as a peer too: seconds more for every case"
     )
     parser.add_argument(
@@ -77,6 +83,11 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         parser.error("--device cuda: this torch sees no GPU")
     if options.cccl is not None and not (options.cccl / "cub").is_dir():
         parser.error(f"--cccl: {options.cccl} holds no cub/")
+    try:
+        with cpu_capability(options.cpu_capability or "auto"):
+            pass
+    except ValueError as error:
+        parser.error(f"--cpu-capability: {error}")
     if options.threads is not None and min(options.threads) < 1:
         parser.error("--threads: counts start at 1")
     known = SUITES[options.device]
@@ -159,6 +170,13 @@ def measure(options: argparse.Namespace, info: dict) -> tuple[list[dict], bool]:
 
 def main() -> int:
     options = parse()
+    if options.cpu_capability is None:
+        return run(options)
+    with cpu_capability(options.cpu_capability):
+        return run(options)
+
+
+def run(options: argparse.Namespace) -> int:
     info = machine.describe(torch.device(options.device))
     print(machine.line(info))
     rows, complete = measure(options, info)
