@@ -180,8 +180,10 @@ void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
   constexpr bool is_free = order_free<Op, Acc>, is_extreme = is_free && std::is_floating_point<Acc>::value;
   const int64_t prefetch = ahead == Ahead::Nothing ? 0 : fetch_distance(Reading::Chunks, sizeof(T), kIsWide);
   if constexpr (is_extreme) {
+    // With AVX-512, fp32 of 4 to 64 MB take 1.1 to 1.3 times as long where some are fetched ahead.
+    const bool fetches = kIsWide ? ahead == Ahead::InBursts : ahead != Ahead::Nothing;
     extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk,
-                 prefetch ? fetch_distance(Reading::Extremes, sizeof(T), kIsWide) : 0, out);
+                 fetches ? fetch_distance(Reading::Extremes, sizeof(T), kIsWide) : 0, out);
   } else if constexpr (is_free) {
     alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {

@@ -16,7 +16,8 @@ constexpr bool has_rolled = kVectorBytes == 64 && std::is_same<T, float>::value 
 template <class Op>
 TR_HD void rolled_chunk(const float* x, float* __restrict out) {
   constexpr int kVectors = kLeaves / kLanes<float>;
-  constexpr int64_t kAhead = 2 * kLeaves;
+  // 8 KiB: from memory as fast as 12 and 16, where 2 take 1.1 to 1.3 times as long; in the caches it does not matter.
+  constexpr int64_t kAhead = 8 * kLeaves;
   Vector<float> leaf[kVectors];
   for (int i = 0; i < kVectors; ++i) leaf[i] = Op::template identity<float>() - Vector<float>{};
   TR_NO_UNROLL

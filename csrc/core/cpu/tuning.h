@@ -59,7 +59,8 @@ constexpr double most_strip_reads(bool wide, int64_t lines) {
 
 // Prefetching lets one core use more of the memory (fp32: 1.1 times, bf16: 1.5 times), and costs a tenth where data
 // come from a cache anyway. With AVX-512 ("wide") all was measured on a machine with 1 MB of second and 32 MB of third
-// cache; with less on one with 512 KB and 32 MB, where rows of 1000 fp32 in 16 MB take 0.6 of the time with it.
+// cache; with less on one with 512 KB and 32 MB, where rows of 1000 fp32 in 16 MB take 0.6 of the time with it. With
+// AVX-512 these would take 0.93 of it above 12 MB, but (65536, 64) over 1 1.5, (4096, 1024) over 0 1.4.
 constexpr int64_t prefetch_above(bool wide) { return int64_t{wide ? 24 : 12} << 20; }
 
 constexpr int64_t kBurstBytes = 4096;  // measured with less than AVX-512 alone
@@ -75,6 +76,7 @@ enum class Reading {
 // 0.7 of the time from 2 KiB ahead, 0.6 from 6. Chunks: the next one, or burst. amin of 16 MB of fp32 takes 1.15 times
 // as long with 4 KiB as with 8.
 constexpr int64_t fetch_distance(Reading reading, int64_t element_size, bool wide) {
+  if (wide && reading == Reading::Chunks) return element_size <= 4 ? 8192 : kBurstBytes;
   if (wide) return element_size <= 2 ? 8192 : 2048;
   if (reading == Reading::Chunks && element_size <= 4) return kBurstBytes;
   if (reading == Reading::Rows && element_size > 2) return 6144;
@@ -89,9 +91,12 @@ enum class Ahead {
   Rolled,    // rolled_chunk()
 };
 
-// With AVX-512, chunks of 4-byte elements: rolled_chunk() is half as fast again up to 512 KB, 1.1 times as fast at 1
-// MB, 1.07 up to 8 MB, and a fifth slower at 32 MB; prefetching is a fourth slower at 24 MB, and no faster before 64
-// MB.
+// With AVX-512, times the speed of a loop that adds four vectors at a time, chunks of 4-byte elements: up to 1 MB
+// rolled_chunk() 0.98 to 1.0, as nothing and steadily (on another machine half as fast again as nothing up to 512 KB);
+// of 2 to 8 MB 0.77 to 0.81 rolled, 0.83 where nothing is fetched, 0.86 to 0.90 steadily, and 0.72 in bursts; of 16 MB
+// 0.92, 0.94, 0.95 and 0.89; of 24 MB 0.94, 0.70, 0.76 and 0.62; from 32 MB on 0.85, 0.48, 0.70 and 0.60 to 0.73. fp64
+// of 8 MB 0.87 by nothing, of 16 MB 0.97; from 24 MB on 0.6, steadily 0.6 to 0.8, in bursts 0.8 to 0.9 by 4 KiB and
+// 0.65 to 0.8 by 2.
 //
 // With less, times the speed of a loop that adds four vectors at a time: fp32 of 8 MB 0.87 where nothing is fetched and
 // 0.76 with bursts, of 16 MB 0.75 and 0.97, of 256 MB 0.61 and 0.90; steadily, or 8 or 16 KiB at a time, 0.84, 0.80 and
@@ -101,8 +106,7 @@ enum class Ahead {
 constexpr int64_t kInSecondCache = int64_t{256} << 10;
 constexpr Ahead ahead_of_chunks(int64_t element_size, int64_t bytes, bool wide) {
   if (wide && element_size == 4) {
-    if (bytes <= int64_t{8} << 20) return Ahead::Rolled;
-    return bytes > int64_t{64} << 20 ? Ahead::InBursts : Ahead::Nothing;
+    return bytes <= int64_t{1} << 20 || bytes > int64_t{20} << 20 ? Ahead::Rolled : Ahead::Steadily;
   }
   if (bytes > prefetch_above(wide)) return Ahead::InBursts;
   if (wide || element_size > 4) return Ahead::Nothing;
