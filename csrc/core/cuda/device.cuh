@@ -35,9 +35,8 @@ __device__ __forceinline__ uint4 load16(const void* p) {
 }
 
 // For memory of which another load of this SM reads the rest of the sector, and where results are many bytes beside
-// what is read: those stay in the L2 longer beside loads that are kept out of L1 than beside these, as they do beside
-// loads that the L2 is to evict first, and have to be written while the next kernel reads. (2^23, 8) over dim 1 of
-// fp32, behind others of its kind, took 74.0 us so, and takes 70.0, which is the limit.
+// what is read: (2^23, 8) over dim 1 of fp32, behind others of its kind, took 74 us with loads kept out of L1, or which
+// the L2 was to evict first, and takes 70, which is the limit.
 __device__ __forceinline__ uint4 load16_kept(const void* p) {
   uint4 v;
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
