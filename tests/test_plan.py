@@ -174,6 +174,20 @@ def test_tiles_of_all_threads_fit(shape, threads):
     assert scratch >= 4 * 4 * shape[1] or 4 * 4 * shape[1] > MAX_SCRATCH // threads - 4096
 
 
+@pytest.mark.parametrize("threads", [1, 2, 8, 32])
+@pytest.mark.parametrize("shape", [(20, 100_000), (300, 7000), (1000, 1000)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+def test_strips_of_all_threads_fit(dtype, shape, threads):
+    """Those of even length go by strips, of which every thread holds some sums for each row: of fewer where they are
+    many threads."""
+    x = torch.empty(shape[::-1], dtype=dtype, device="meta").T
+    with num_threads(threads):
+        plan = torch_reduce.explain(x, device="cpu")
+    assert plan.split == math.ceil(x.numel() / 1024)  # a partial for every chunk
+    held = plan.scratch_bytes - plan.split * 4
+    assert 16 * 256 * 4 <= held <= MAX_SCRATCH  # the leaves of 16 rows, at least
+
+
 @pytest.mark.parametrize("shape, dim", [((54, 127), 0), ((3, 5, 2, 68, 5), 1), ((50, 15), 1), ((1000, 64), 1)], ids=str)
 @pytest.mark.parametrize("vector", [False, True])
 def test_loads_alone_are_constrained(shape, dim, vector):

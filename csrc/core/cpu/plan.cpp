@@ -120,6 +120,8 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, b
     plan.by_strips = true;
     plan.tile_lines = 0;
     plan.strip = std::min(kStripRows, rows / kFewestStripRows * kFewestStripRows);
+    const auto held = [&] { return strip_bytes(l, plan.strip, acc, static_cast<int64_t>(size_of(p.in))); };
+    while (plan.strip > kFewestStripRows && threads * held() > kAllTilesBytes) plan.strip -= kFewestStripRows;
     plan.strips = ceil_div(rows, plan.strip);
     plan.tasks = l.outputs * (l.n / (rows * length)) * plan.strips;
     plan.grain = is_for_one_thread(l) ? plan.tasks : ceil_div(kGrain, plan.strip * length);
@@ -127,6 +129,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, b
     plan.piece_chunks = 1;
     plan.scratch_bytes = l.outputs * plan.split * acc;
     plan.expected_bytes += 2 * plan.scratch_bytes;
+    plan.scratch_bytes += std::min<int64_t>(threads, plan.tasks) * held();
     return plan;
   }
 

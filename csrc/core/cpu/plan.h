@@ -16,7 +16,7 @@ struct CpuPlan {
   int64_t tasks = 0;           // independent pieces of work
   int64_t grain = 1;           // how many of them a thread takes at least
   int64_t tile_lines = 0;      // Rows: lines of the innermost reduced dim in a tile (tiles.h); 0: no tiles
-  int64_t scratch_bytes = 0;   // partials; and, of each thread that works, its tile
+  int64_t scratch_bytes = 0;   // partials; and, of each thread that works, its tile or its strips' sums
   int64_t expected_bytes = 0;  // memory traffic: input, output and partials
   bool by_chunks = false;      // Columns of chunk_columns(): every piece is one chunk
   bool by_strips = false;      // Rows in strips (strips.h), `strip` side by side: every piece is one chunk

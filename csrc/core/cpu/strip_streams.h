@@ -8,7 +8,7 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-constexpr int kPeriodsTogether = 8, kMostStreams = kPeriodsTogether * kSteps;
+constexpr int kPeriodsTogether = kStripPeriods, kMostStreams = kPeriodsTogether * kSteps;
 
 // What the strips of a problem have in common: rows of `length` elements, of which neighbours in one dim are neighbours
 // in memory. `lines` of them are evenly apart wherever a group of them begins.
@@ -131,7 +131,8 @@ class StripStreams {
 
  private:
   static constexpr int kWidth = kLanes<Acc>;
-  static constexpr int kMostCopied = 12;  // a row further are at most 1023 lines and those of the first chunk's place
+  static constexpr int kMostCopied =
+      kMostStripCopies;  // a row further are at most 1023 lines and those of the first chunk's place
 
   static int64_t copy_bytes_of(const StripShape& shape) { return kStripLines * kWidth * shape.size; }
 
