@@ -52,9 +52,14 @@ Lanes lanes_of(const Plan& plan, const Problem& p, const Shape& s) {
 // CTAs that are enough for columns not to be cut.
 int64_t enough_uncut(const Gpu& gpu) { return gpu.tuning.columns_uncut_ctas_per_sm * gpu.sms; }
 
+// Whether a thread adds up its columns two to a register (packed_columns.cuh).
+bool packed(const Plan& plan, const Problem& p) {
+  return plan.vector && size_of(p.in) == 1 && (p.op == Op::Sum || p.op == Op::Mean);
+}
+
 // Of an SM, as the kernels are compiled.
 int64_t ctas_at_once(const Plan& plan, const Problem& p, const Lanes& lanes) {
-  const int64_t column_bytes = lanes.v * static_cast<int64_t>(size_of(p.compute));
+  const int64_t column_bytes = lanes.v * (packed(plan, p) ? 2 : static_cast<int64_t>(size_of(p.compute)));
   return columns_ctas_at_once(plan.anywhere, column_bytes, plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads);
 }
 
@@ -96,7 +101,8 @@ Plan columns_across(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& 
   plan.units = ceil_div(steps, batches);
   plan.grid = plan.tiles * plan.units;
   const int64_t row_bytes = plan.tile_columns * static_cast<int64_t>(size_of(p.compute));
-  plan.shared_bytes = batches * warps_along == 1 ? 0 : warps_along * (plan.log_batches + 1) * row_bytes;
+  const bool in_registers = batches * warps_along == 1 && !packed(plan, p);
+  plan.shared_bytes = in_registers ? 0 : warps_along * (plan.log_batches + 1) * row_bytes;
   return plan;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../tuning.h"
+#include "packed_columns.cuh"
 #include "row_chunk.cuh"
 #include "straddling.cuh"
 
@@ -66,14 +67,33 @@ __device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& so
   return c;
 }
 
-// In which type a thread adds up a batch: integers of one or two bytes in 32 bits, as their sixteen or eight columns
-// would else take half of its registers, and so half of an SM's threads. So many batches, of up to 16 elements in each
-// of 32 lanes, do not fill that.
+// In which type a thread combines a batch, unless it packs them: integers of one or two bytes in 32 bits, as their
+// sixteen or eight columns would else take half of its registers, and so half of an SM's threads. So many batches, of
+// up to 16 elements in each of 32 lanes, do not fill that.
 constexpr int kLogBatchesTogether = 6;
 template <class O, class In, class Acc>
 using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <= 2 && !std::is_same<In, Any>::value &&
                                         !std::is_same<O, Prod>::value,
                                     int32_t, Acc>;
+
+// Whether a batch's columns are added up two to a register.
+template <class O, class In, Access A>
+constexpr bool packs_columns = std::is_same<O, Sum>::value && sizeof(In) == 1 && !std::is_same<In, Any>::value &&
+                               A != Access::Strided && A != Access::Pairs;
+template <class O, class In, class Acc, Access A>
+using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
+                                        Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;
+
+template <class O, class In, class Acc, Access A>
+__device__ __forceinline__ auto columns_of_load(const uint4& raw, const Source& source) {
+  BatchColumns<O, In, Acc, A> c;
+  if constexpr (packs_columns<O, In, A>) {
+    pack<In>(raw, c.e);
+  } else {
+    widen_all<O, In>(raw, source, c.e);
+  }
+  return c;
+}
 
 // Where leaf `leaf`, numbered through all chunks, begins.
 __device__ __forceinline__ int64_t first_row(uint32_t leaf) {
@@ -97,7 +117,7 @@ struct Loads {
   }
 
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
-    return widen_columns<O, In, BatchAcc<O, In, Acc>>(raw[k][s], source);
+    return columns_of_load<O, In, Acc, A>(raw[k][s], source);
   }
 
  private:
@@ -214,7 +234,7 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
   }
 
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
-    return widen_columns<O, In, BatchAcc<O, In, Acc>>(join_with_next_lane<In>(raw[k][s], shift(k)), source);
+    return columns_of_load<O, In, Acc, Access::Anywhere>(join_with_next_lane<In>(raw[k][s], shift(k)), source);
   }
 
  private:
@@ -225,7 +245,7 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
 // The tree over the loads' leaves.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 __device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads) {
-  using C = Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>;
+  using C = BatchColumns<O, In, Acc, A>;
   Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
   C c;
 #pragma unroll

@@ -19,7 +19,7 @@ struct RowsArgs {
   FastDivisor units;  // CTAs per output; if interleaved, CTAs per unit
   FastDivisor steps;  // of a row in a CTA, where its steps are its own
   int log_slots, rows_per_cta;
-  bool interleaved;  // Strided
+  bool interleaved;  // where rows_interleave
   KeptIndex<A> kept;
   Sink<Acc> sink;
   std::conditional_t<A == Access::Runs, Runs, Segments> segments;  // of vectors; AnywhereSegmented: of elements
@@ -55,7 +55,13 @@ __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
 template <class In>
-constexpr bool sums_packed = !std::is_same<In, Half>::value && !std::is_same<In, BFloat16>::value && sizeof(In) <= 2;
+constexpr bool sums_packed = !std::is_same<In, Half>::value && !std::is_same<In, BFloat16>::value &&
+                             !std::is_same<In, Any>::value && sizeof(In) <= 2;
+
+// 128 for every byte that is not zero.
+__device__ __forceinline__ uint32_t bytes_that_are_set(uint32_t w) {
+  return (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;
+}
 
 template <class In>
 __device__ __forceinline__ int add_packed(const uint4& v, int sum) {
@@ -63,9 +69,7 @@ __device__ __forceinline__ int add_packed(const uint4& v, int sum) {
 #pragma unroll
   for (const uint32_t w : word) {
     if constexpr (std::is_same<In, Bool>::value) {
-      const uint32_t set =
-          (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;  // 128 for every byte that is not zero
-      sum = static_cast<int>(__dp4a(set, 0x01010101u, static_cast<uint32_t>(sum)));
+      sum = static_cast<int>(__dp4a(bytes_that_are_set(w), 0x01010101u, static_cast<uint32_t>(sum)));
     } else if constexpr (std::is_same<In, uint8_t>::value) {
       sum = static_cast<int>(__dp4a(w, 0x01010101u, static_cast<uint32_t>(sum)));
     } else if constexpr (std::is_same<In, int8_t>::value) {
