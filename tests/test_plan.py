@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import dims, room, strided
 
 import torch_reduce
-from torch_reduce.testing import DTYPES, FLOATING, constrained_plan, num_threads
+from torch_reduce.testing import DTYPES, FLOATING, constrained_plan, num_threads, typical_gpu
 
 SUMS = ("sum", "mean", "prod")
 MAX_SCRATCH = 4 << 20
@@ -126,6 +126,32 @@ def test_atomic_is_one_pass():
     assert plan.expected_bytes == 4 * 2**28 + 2 * 4 and plan.scratch_bytes == 0
     plan = torch_reduce.explain(torch.empty(2**28, device="meta"), device="cuda")
     assert plan.finish == "partials" and plan.scratch_bytes > 0
+
+
+def test_atomic_leaves_partials_where_these_are_faster():
+    """Where CTAs are too many for the kernel that zeroes to come early, and too few for it not to matter."""
+    for log_n, finish in ((14, "cluster"), (20, "atomic"), (22, "partials"), (24, "partials"), (26, "atomic")):
+        with typical_gpu((9, 0), 132):
+            plan = torch_reduce.explain(torch.empty(2**log_n, device="meta"), mode="atomic", device="cuda")
+        assert plan.finish == finish, f"2^{log_n}"
+
+
+def test_small_columns_by_16_bytes():
+    """Aligned ones of few elements, or of more than a warp's lanes; the others have the shorter code of short rows."""
+    for shape, family in (((200, 1000), "columns"), ((8, 1000), "columns"), ((16, 4096), "short_rows")):
+        x = torch.empty(shape, dtype=torch.bfloat16, device="meta")
+        assert torch_reduce.explain(x, 0, device="cuda").family == family, shape
+    x = torch.empty(200, 1002, dtype=torch.bfloat16, device="meta")
+    assert torch_reduce.explain(x, 0, device="cuda").family == "short_rows"
+
+
+def test_slender_columns():
+    """A few neighbours, an element at a time: columns where these are wide or come in pairs, else rows."""
+    for inner, dtype, family in ((2, torch.bfloat16, "columns"), (3, torch.float32, "columns")):
+        x = torch.empty(10, 35, 100_000, inner, dtype=dtype, device="meta")
+        assert torch_reduce.explain(x, (0, 2), device="cuda").family == family, (inner, dtype)
+    x = torch.empty(10, 35, 100_000, 3, dtype=torch.bfloat16, device="meta")
+    assert torch_reduce.explain(x, (0, 2), device="cuda").family == "rows"
 
 
 def test_expected_bytes_are_input_and_output():

@@ -138,18 +138,20 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   if (c.vector < 0 && copied_rows(l) >= 0 && innermost_of_results(l) != l.kept_dims - 1) {
     return {Family::ShortRows, false};
   }
-  const bool tiny = l.outputs > 1 && l.n * l.outputs < kScatteredTiny;
-  if (tiny && s.short_scalar && c.vector < 0 && !s.short_vector) return {Family::ShortRows, false};
+  const int64_t element = static_cast<int64_t>(size_of(p.in));
   const int64_t kept_stride = l.kept_dims ? l.kept[l.kept_dims - 1].in_stride : 0;
   const int64_t reduced_stride = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 0;
   const bool beside = s.columns && (l.reduced_dims == 0 || kept_stride < reduced_stride);
+  const bool tiny = l.outputs > 1 && l.n * l.outputs < kScatteredTiny;
+  const bool tiny_columns = beside && s.column_vector && element <= kTinyColumnsElement &&
+                            (l.n <= kTinyColumnsShort || l.n > kTinyColumnsLong);
+  if (tiny && s.short_scalar && c.vector < 0 && !s.short_vector && !tiny_columns) return {Family::ShortRows, false};
   if (s.short_vector && vector_allowed && l.reduced_dims) return pick(Family::ShortRows);
   const bool part_of_chunk = kLeaves < l.n && l.n < kChunk;
   const bool column_anywhere = s.column_anywhere && l.n > kShortRowsElements &&
                                l.n * l.outputs >= (part_of_chunk ? kColumnsAnywherePartLeast : kColumnsAnywhereLeast) &&
                                l.kept[l.kept_dims - 1].size >= kColumnsAnywhereVectors * s.v;
   const bool column_vector = vector_allowed && (s.column_vector || s.column_segmented || column_anywhere);
-  const int64_t element = static_cast<int64_t>(size_of(p.in));
   // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
   // read a few elements one at a time.
   const int64_t side_by_side = beside && l.kept_dims > 1 ? l.kept[l.kept_dims - 1].size : kScattered;
@@ -158,11 +160,17 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const bool short_column = beside && scattered && l.n <= kWarp;
   // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well.
   const int64_t neighbours = l.kept_dims ? l.kept[l.kept_dims - 1].size : 0;
-  const bool slender = l.n * l.outputs >= kScatteredTiny && !column_vector && neighbours * element < kSector &&
+  const bool slender = l.n * l.outputs >= kScatteredTiny && !column_vector && !s.column_pairs &&
+                       element < kNotSlenderElement && neighbours * element < kSector &&
                        reduced_stride * element <= kSector;
+  // Many outputs whose runs of a few elements follow one another.
+  const int64_t run = l.reduced_dims > 1 ? l.reduced[l.reduced_dims - 1].size : 0;
+  const bool short_runs = s.columns && 0 < run && run <= kShortRun && neighbours >= kShortRunNeighbours &&
+                          reduced_stride == 1 && kept_stride == run && c.vector < 0;
   const bool aligned_row = vector_allowed && (s.row_vector || s.row_segmented);
   const bool short_row = !beside && l.outputs > 1 && s.short_scalar && (l.n <= kWarp || !aligned_row);
   if (l.n == 0 || short_column || short_row) return pick(Family::ShortRows);
+  if (short_runs) return pick(Family::Columns);
   if (!beside || slender) return pick(Family::Rows);
   if (!column_vector && c.vector < 0) return {Family::Columns, false};
   return pick(Family::Columns);
@@ -204,7 +212,10 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
   if (plan_cluster(plan, p, gpu)) return;
   plan.launches = 2;
   // Accumulators that are not the output would have to be waited for, to be rounded: partials are faster.
-  if (p.mode == Mode::Atomic && p.op == Op::Sum && p.out == p.compute && dense(p.layout)) {
+  // Nor are atomics faster where the kernel that zeroes comes late.
+  const bool zeroed_late = plan.family == Family::Rows && plan.units > outputs && plan.grid >= kAtomicsZeroedLate &&
+                           plan.grid < kAtomicsLong;
+  if (p.mode == Mode::Atomic && p.op == Op::Sum && p.out == p.compute && dense(p.layout) && !zeroed_late) {
     plan.finish = Finish::Atomic;  // the other launch comes before, and zeroes
   } else {
     plan.finish = Finish::Partials;

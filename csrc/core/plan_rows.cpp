@@ -57,6 +57,13 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
   const int64_t most_warps = wide_ctas ? kRowsWarpsInCluster : kRowsWarps;
   const int64_t most_slots = plan.vector ? most_warps * at_once : kRowsWarps / 2;
   const bool in_cluster = padded > cta_slots && cluster_slots(l.outputs, padded, gpu) <= most_slots;
+  // Outputs between one another in memory: the same unit of all of them comes before the next one, and units are short,
+  // so that what one leaves of a line is in the L2 for the others.
+  const bool segments = plan.segmented && l.reduced_dims > 1;
+  const int64_t segment = segments ? l.reduced[1].size * static_cast<int64_t>(size_of(p.in)) : 0;
+  const bool interleaves = (!plan.vector || plan.run_vectors || (segments && segment < kInterleavedSegment)) &&
+                           l.outputs > 1 && l.reduced_dims > 0 &&
+                           l.kept[l.kept_dims - 1].in_stride < l.reduced[0].stride;
   if ((padded <= cta_slots || (l.outputs == 1 && padded <= 2 * kRowsWarps && !in_cluster)) && c.split <= 1) {
     plan.log_slots = log2_above(padded);
     int64_t slots = std::max(cta_slots, padded);
@@ -68,7 +75,7 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
     const bool whole = l.outputs >= t.rows_split_below_per_sm * gpu.sms;
     const int64_t most_ctas = on_all_sms(gpu, t.rows_ctas_per_sm);
     int64_t slots = cta_slots;
-    while (slots < t.rows_split_slots && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
+    while (slots < t.rows_split_slots && !interleaves && l.outputs * ceil_div(chunks, slots) > most_ctas) slots *= 2;
     if (in_cluster && !c.split) slots = std::max(cluster_slots(l.outputs, padded, gpu), at_once);
     while (!plan.vector && !in_cluster && slots > 1 && 2 * l.outputs * ceil_div(chunks, slots) <= gpu.sms) slots /= 2;
     const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
@@ -79,8 +86,7 @@ void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, con
   if (plan.units == 1 && !c.split) share_out_steps(plan, l.outputs, ceil_div(chunks, at_once), at_once, gpu);
   plan.tiles = ceil_div(l.outputs, plan.rows_per_cta);
   plan.grid = plan.tiles * plan.units;
-  plan.interleaved = (!plan.vector || plan.run_vectors) && plan.units > 1 && l.outputs > 1 && l.reduced_dims &&
-                     l.kept[l.kept_dims - 1].in_stride < l.reduced[0].stride;
+  plan.interleaved = interleaves && plan.units > 1;
   const int64_t values = std::max<int64_t>((static_cast<int64_t>(plan.rows_per_cta) << plan.log_slots), 1);
   plan.shared_bytes = values * static_cast<int64_t>(size_of(p.compute));
   if (values > kRowsMostSlots) {

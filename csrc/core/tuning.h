@@ -33,6 +33,9 @@ constexpr int64_t kRunsLeast = 512;
 constexpr int64_t kRunsOutputLeast = 1 << 16;
 // Chunks of a CTA: what shared memory holds.
 constexpr int64_t kRowsMostSlots = 4096;
+// Shorter segments of several outputs lie between one another in what memory delivers at once, so that units of all
+// outputs go together: (300000, 10, 16) over 0, 2 of fp32 took 76 us without.
+constexpr int64_t kInterleavedSegment = 256;
 
 constexpr int kShortRowsWarps = 8;
 constexpr int kShortRowsUnroll = 4;
@@ -50,6 +53,18 @@ constexpr int kCopiesRows = 64;
 constexpr int64_t kCopiesLeast = int64_t{1} << 18;
 // Short rows of fewer elements in all are read one at a time, whatever their layout: that code is the shortest.
 constexpr int64_t kScatteredTiny = 1 << 18;
+
+// Of these, columns that 16-byte loads read, of up to 4 bytes an element, of up to 8 elements or of more than 32: (200,
+// 1000) over 0 of bf16 took 2.6 us as short rows and takes 1.7, (256, 128) 2.6 and 1.5, (8, 1000) 1.8 and 1.3, of fp32
+// 2.2 and 1.6, 2.2 and 1.5, 1.3 and 1.3; but (16, 4096) 1.9 and 2.0, 1.4 and 1.6, (32, 2048) of fp32 1.4 and 1.5.
+constexpr int64_t kTinyColumnsElement = 4, kTinyColumnsShort = 8, kTinyColumnsLong = 32;
+// From so many bytes an element on, a few neighbours are columns too: (10, 35, 100000, 3) over 0, 2 of fp32 took 147 us
+// as rows and takes 131, of bf16 89 and 134.
+constexpr int64_t kNotSlenderElement = 4;
+// Runs of up to so many elements of at least so many outputs, one behind the other, are columns: (100000, 32, 4) over
+// 0, 2 of fp32 took 33 us as rows and takes 20, (100000, 16, 4) 18 and 12, (100000, 64, 6) 71 and 52; but (100000, 20,
+// 8) 24 and 37, (400000, 10, 7) 49 and 53, (4000, 300, 7) of bf16 15.4 and 16.7.
+constexpr int64_t kShortRun = 6, kShortRunNeighbours = 16;
 
 // Fewer outputs than this side by side, read an element at a time, are not columns.
 constexpr int64_t kScattered = 128;
@@ -131,6 +146,13 @@ constexpr int64_t kStripsWholePartials = 1 << 13;
 constexpr int64_t kStripsLeastUnits = 4;
 // Bytes side by side, more than which are no better.
 constexpr int64_t kRun = 64;
+
+// A kernel of more than 128 CTAs lets the next one come when all have read (allow_next_kernel_if_small), and that is
+// one that zeroes, which the next sum waits for; of so many CTAs of rows that share few outputs, partials are faster,
+// until the sum is so long that it is all the same. fp32 by atomics and by partials: 2^20 elements (128 CTAs) 3.55
+// and 3.60 us, 1,116,193 (137) 4.1 and 3.8, 2^22 (512) 6.80 and 6.40, 2^24 (2048) 17.65 and 17.09, 2^26 (4096) 60.5
+// and 60.5.
+constexpr int64_t kAtomicsZeroedLate = 129, kAtomicsLong = 4096;
 
 constexpr int kFinishThreads = 1024;
 // The partials of a CTA of a cluster, at least: one CTA took 11 us for 65,536.

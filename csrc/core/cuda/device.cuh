@@ -62,6 +62,15 @@ __device__ __forceinline__ bool all_agree(bool v) {
 #endif
 }
 
+// The sum of all lanes' values, in each of them: one instruction, where shuffles of an int64 are ten.
+__device__ __forceinline__ int add_across_warp(int v) {
+#if defined(__CUDA_ARCH__)
+  return __reduce_add_sync(kAllLanes, v);
+#else
+  return v;
+#endif
+}
+
 // Programmatic dependent launch (Hopper and later): a kernel's CTAs may be there, and wait, before the kernel before
 // has ended, so that its launch does not add to their times. Every kernel waits before it touches memory, and so all
 // that came before what it waited for has ended too.

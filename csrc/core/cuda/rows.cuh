@@ -52,6 +52,9 @@ constexpr bool rows_have_wide_ctas = sizeof(In) < 8 && (A == Access::Contiguous 
 template <class In, Access A>
 constexpr int rows_most_warps = rows_have_wide_ctas<In, A> ? tuning::kRowsWarpsInCluster : tuning::kRowsWarps;
 
+template <Access A>
+constexpr bool rows_interleave = A == Access::Strided || A == Access::Runs || A == Access::Segmented;
+
 // Chunks that a warp reads in a step, before it reduces anything.
 template <class O, class In, class Acc, Access A>
 constexpr int rows_chunks_at_once =
@@ -72,7 +75,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
   uint32_t tile = a.units.quotient(blockIdx.x), unit = blockIdx.x - tile * a.units.divisor;
-  if ((A == Access::Strided || A == Access::Runs) && a.interleaved) {
+  if (rows_interleave<A> && a.interleaved) {
     const uint32_t of_unit = unit;
     unit = tile;
     tile = of_unit;
@@ -126,7 +129,11 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
       if constexpr (order_free<O, Acc>) {
 #pragma unroll
         for (int i = 1; i < AtOnce * kSets; ++i) set[0] = O::combine(set[0], set[i]);
-        set[0] = tree_across_warp<O>(set[0]);
+        if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
+          set[0] = add_across_warp(static_cast<int>(set[0]));  // of up to four chunks, so it fits
+        } else {
+          set[0] = tree_across_warp<O>(set[0]);
+        }
       } else {
         set[0] = tree_across_warp_and_sets<O, AtOnce * kSets>(set);
       }
