@@ -159,10 +159,11 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
   const int64_t bytes = l.outputs * l.n * element, small_bytes = on_all_sms(gpu, t.columns_small_per_sm);
-  const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes;
+  const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes,
+             huge = bytes > kColumnsHuge * small_bytes;
   int64_t per_sm = std::min(ctas_at_once(plan, p, lanes), t.columns_ctas_per_sm);
   if (plan.anywhere && !large) per_sm = std::min(per_sm, kColumnsAnywhereCtasPerSm);
-  if (!plan.vector && large) per_sm *= kColumnsElementwiseWaves;
+  if ((!plan.vector && large) || (plan.anywhere && huge)) per_sm *= kColumnsWaves;
   const int64_t wanted = per_sm * gpu.sms;
 
   if (!c.split && !small) {

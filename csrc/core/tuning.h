@@ -92,9 +92,10 @@ constexpr int64_t kColumnsPairsLeast = int64_t{1} << 18;
 // Of more bytes than so many times what is small, columns read by elements have as many times the CTAs: (4, 54234, 6,
 // 753) over 1, 3 of bf16, across memory, took 3,618 us with 624 of them and 2,395 with 16,384. Up to that size, columns
 // that begin anywhere have no more than this, as the second pass reads what they leave: (10158, 669) over 1 of bf16
-// took 9.7 us with 656 and 8.8 with 328.
-constexpr int64_t kColumnsLarge = 4;
-constexpr int64_t kColumnsElementwiseWaves = 8;
+// took 9.7 us with 656 and 8.8 with 328. Of many times more than that size they have as many as those read by elements:
+// (5, 7, 21198, 1270) over 0 to 2 of fp32 took 942 us with 506 and takes 873 with 3993, (65536, 1002) over 0 67 and 69.
+constexpr int64_t kColumnsLarge = 4, kColumnsHuge = 256;
+constexpr int64_t kColumnsWaves = 8;
 constexpr int64_t kColumnsAnywhereCtasPerSm = 2;
 // Columns of up to so many elements are a thread's own. It has few loads, so that more threads must have theirs in
 // flight: (3, 2^24) of bf16 took 43 us with registers for four CTAs and 37 us with six.
