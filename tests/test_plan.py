@@ -167,6 +167,18 @@ def test_large_tensors_use_wide_loads_where_they_can():
     assert not torch_reduce.explain(x[::2], device="cuda").vector
 
 
+def test_what_a_load_takes():
+    x = torch.empty(4096, 4098, dtype=torch.bfloat16, device="meta")
+    for tensor, dim, reads in (
+        (x, None, "16 bytes"),
+        (x, 0, "16 bytes anywhere"),
+        (x[:, ::2], 0, "elements"),
+        (torch.empty(26, 142, 6, 500, dtype=torch.bfloat16, device="meta")[2:, 12:, 1:, 6:], (0, 2), "pairs"),
+    ):
+        plan = torch_reduce.explain(tensor, dim, device="cuda")
+        assert plan.reads == reads and f"({reads})" in str(plan), plan
+
+
 def test_explain_prints():
     x = torch.empty(65536, 1000, device="meta")
     plan = torch_reduce.explain(x, 1, device="cuda")

@@ -122,6 +122,8 @@ def test_where_16_byte_loads_hold_neighbouring_rows(dtype):
         with constrained_plan("tiles"):
             plan = torch_reduce.explain(tensor, dim, device="cuda")
         assert plan.vector == vector, (tensor.shape, tensor.stride(), plan)
+        strips = {True: "strips, 16 bytes", False: "strips, elements"}[vector] if dim is None else "elements"
+        assert plan.reads == strips, (tensor.shape, tensor.stride(), plan)
     with constrained_plan("tiles", vector=False):
         assert not torch_reduce.explain(x.t(), device="cuda").vector
     with constrained_plan("tiles", vector=True), pytest.raises(RuntimeError, match="not legal"):

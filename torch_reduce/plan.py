@@ -21,6 +21,10 @@ class Plan:
         outputs: how many results there are.
         n: how many elements are reduced into each.
         vector: whether the kernel loads 16 bytes at a time (on the CPU: whether neighbours lie side by side).
+        reads: what one load takes, in words: ``"16 bytes"``, ``"16 bytes anywhere"`` (that begin at any element),
+            ``"runs, 16 bytes anywhere"`` (of several runs of neighbours, where the order is free), ``"pairs"`` or
+            ``"elements"``, and ``"strips, "`` before it where rows lie across memory; on the CPU ``"neighbours"``,
+            ``"elements"`` or ``"strips"``.
         grid: CTAs of the main launch (tasks on the CPU).
         block: threads of a CTA.
         split: how many CTAs (tasks) share one output.
@@ -39,6 +43,7 @@ class Plan:
     outputs: int
     n: int
     vector: bool
+    reads: str
     grid: int
     block: int
     split: int
@@ -60,7 +65,7 @@ class Plan:
         rows = [
             ("reduction", f"{self.op}, {self.mode}, on {self.device}"),
             ("elements", f"{self.n:,} into each of {self.outputs:,}"),
-            ("family", f"{self.family} ({'16-byte' if self.vector else 'scalar'} loads)" if on_gpu else self.family),
+            ("family", f"{self.family} ({self.reads})"),
             ("grid", f"{self.grid:,} x {self.block} threads, {launches}") if on_gpu else ("tasks", f"{self.grid:,}"),
             ("split", f"{self.split:,} per output, {finish.get(self.finish, self.finish)}"),
             *([("shared bytes", f"{self.shared_bytes:,} per CTA")] if on_gpu else []),

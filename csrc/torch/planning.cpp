@@ -99,6 +99,15 @@ c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
   return strides;
 }
 
+// What one load of a kernel takes.
+const char* reads(const Plan& plan) {
+  if (plan.strips) return plan.vector ? "strips, 16 bytes" : "strips, elements";
+  if (plan.run_vectors > 0) return "runs, 16 bytes anywhere";
+  if (plan.pairs) return "pairs";
+  if (!plan.vector) return "elements";
+  return plan.anywhere ? "16 bytes anywhere" : "16 bytes";
+}
+
 std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
                     std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view device) {
   const Request r{parse_op(op), dim, false, dtype, mode};
@@ -122,10 +131,12 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("output", name(p.out))
       .add("outputs", p.layout.outputs)
       .add("n", p.layout.n);
-  auto describe = [&](const char* family, bool vector, int64_t grid, int block, int64_t split, int64_t shared_bytes,
-                      int64_t scratch_bytes, int64_t expected_bytes, const char* finish, int launches) -> Json& {
+  auto describe = [&](const char* family, bool vector, const char* reads, int64_t grid, int block, int64_t split,
+                      int64_t shared_bytes, int64_t scratch_bytes, int64_t expected_bytes, const char* finish,
+                      int launches) -> Json& {
     return json.add("family", family)
         .add("vector", vector)
+        .add("reads", reads)
         .add("grid", grid)
         .add("block", block)
         .add("split", split)
@@ -135,10 +146,14 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
         .add("finish", finish)
         .add("launches", launches);
   };
-  auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes) {
+  auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes,
+                    bool by_strips) {
     const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
-    return describe(family, side_by_side, tasks, 1, split, 0, scratch_bytes, expected_bytes,
-                    split > 1 ? "partials" : "direct", 0)
+    return describe(family, side_by_side,
+                    by_strips      ? "strips"
+                    : side_by_side ? "neighbours"
+                                   : "elements",
+                    tasks, 1, split, 0, scratch_bytes, expected_bytes, split > 1 ? "partials" : "direct", 0)
         .str();
   };
   if (!on_cuda && is_accumulated(p)) {
@@ -148,21 +163,22 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
     return on_cpu(plan.groups == 0 ? "empty"
                   : plan.group > 1 ? "columns"
                                    : "rows",
-                  plan.groups * plan.split, plan.split, plan.scratch_bytes, in_and_out + 2 * plan.scratch_bytes);
+                  plan.groups * plan.split, plan.split, plan.scratch_bytes, in_and_out + 2 * plan.scratch_bytes, false);
   }
   if (!on_cuda) {
     const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
-    return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes);
+    return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes, plan.by_strips);
   }
   const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
   if (is_accumulated(p)) {
     const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
-    return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,
-                    plan.scratch_bytes, plan.expected_bytes, plan.units > 1 ? "partials" : "direct", plan.launches)
+    return describe(name(plan.family), plan.vector, plan.vector ? "16 bytes" : "elements", plan.grid, plan.block,
+                    plan.units, plan.shared_bytes, plan.scratch_bytes, plan.expected_bytes,
+                    plan.units > 1 ? "partials" : "direct", plan.launches)
         .str();
   }
   const Plan plan = plan_for(p, gpu);
-  return describe(name(plan.family), plan.vector, plan.grid, plan.block, plan.units, plan.shared_bytes,
+  return describe(name(plan.family), plan.vector, reads(plan), plan.grid, plan.block, plan.units, plan.shared_bytes,
                   plan.scratch_bytes, plan.expected_bytes, name(plan.finish), plan.launches)
       .add("few_outputs", plan.few_outputs)  // of two kernels that finish, the one
       .str();
