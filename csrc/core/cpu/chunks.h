@@ -4,7 +4,9 @@
 
 #include "extremes.h"
 #include "leaves.h"
+#include "rest.h"
 #include "rolled.h"
+#include "touch.h"
 #include "tree.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -59,35 +61,6 @@ void ordered_trees(const T* x, int64_t count, Acc* out) {
     Acc leaf[1 << Levels];
     for (int l = 0; l < 1 << Levels; ++l) leaf[l] = element<Acc>(x[(i << Levels) + l]);
     out[i] = tree<Op>(leaf);
-  }
-}
-
-// The leaves [begin, end) of a chunk, of `Steps` elements each.
-template <class Op, class T, class Acc, int Steps>
-TR_HD void rest_leaves(const char* const* x, int64_t begin, int64_t end, Acc* leaf) {
-  for (int64_t l = begin; l < end; l += kLanes<Acc>) {
-    Vector<Acc> v = Op::template identity<Acc>() - Vector<Acc>{};
-    if constexpr (Steps > 0) v = leaf_vector<Op, T, Acc, Steps>(x, static_cast<int>(l));
-    __builtin_memcpy(leaf + l, &v, sizeof(v));
-  }
-}
-
-// Where the elements end within a vector of leaves, the longer leaves take their last element one by one. Subtrees
-// without an element, if there are as many as come at a time, are not computed.
-template <class Op, class T, class Acc, int Steps>
-TR_HD void ordered_rest(const char* const* x, int64_t longer, Acc* out) {
-  alignas(64) Acc leaf[kLeaves];
-  constexpr int kPerSubtree = kLeaves / kSubtrees, kWidth = kPerSubtree * kLanes<Acc>;
-  const int64_t edge = longer / kLanes<Acc> * kLanes<Acc>;
-  const int64_t end = Steps > 0 ? kLeaves : (longer + kWidth - 1) / kWidth * kWidth;
-  rest_leaves<Op, T, Acc, Steps + 1>(x, 0, edge, leaf);
-  rest_leaves<Op, T, Acc, Steps>(x, edge, end, leaf);
-  const T* last = reinterpret_cast<const T*>(x[Steps]);
-  for (int64_t l = edge; l < longer; ++l) leaf[l] = Op::combine(leaf[l], element<Acc>(last[l]));
-  for (int64_t l = 0; l < kLeaves; l += kWidth) {
-    Vector<Acc> v = Op::template identity<Acc>() - Vector<Acc>{};
-    if (l < end) v = element_subtrees<Op, Acc, kPerSubtree>(leaf + l);
-    __builtin_memcpy(out + l / kPerSubtree, &v, sizeof(v));
   }
 }
 
@@ -178,69 +151,55 @@ template <class Op, class T, class Acc>
 void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
   constexpr int64_t kStep = kLeaves * sizeof(T), kBytes = kSteps * kStep;
   constexpr bool is_free = order_free<Op, Acc>, is_extreme = is_free && std::is_floating_point<Acc>::value;
-  const int64_t prefetch = ahead == Ahead::Nothing ? 0 : fetch_distance(Reading::Chunks, sizeof(T), kIsWide);
   if constexpr (is_extreme) {
-    // With AVX-512, fp32 of 4 to 64 MB take 1.1 to 1.3 times as long where some are fetched ahead.
-    const bool fetches = kIsWide ? ahead == Ahead::InBursts : ahead != Ahead::Nothing;
-    extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk,
-                 fetches ? fetch_distance(Reading::Extremes, sizeof(T), kIsWide) : 0, out);
+    extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk, out);
   } else if constexpr (is_free) {
     alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
-      if (prefetch) prefetch_bytes(bytes + prefetch, kBytes);
+      touch(bytes, kBytes, ahead);
       const T* x = reinterpret_cast<const T*>(bytes);
       const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
       free_leaves<Op, T, Acc>(steps, c > 0, 1, leaf);
     }
     free_fold<Op>(leaf, 1, out);
+  } else if constexpr (has_rolled<T, Acc>) {
+    const T* x = reinterpret_cast<const T*>(bytes);
+    for (int64_t c = 0; c < count; ++c) rolled<Op, 0>(x + c * kChunk, kSteps, 0, out + c * kSubtrees);
   } else {
     for (int64_t c = 0; c < count; ++c, bytes += kBytes, out += kSubtrees) {
       const char* const steps[kSteps] = {bytes, bytes + kStep, bytes + 2 * kStep, bytes + 3 * kStep};
-      if constexpr (has_rolled<T, Acc>) {
-        if (ahead == Ahead::Rolled) {
-          rolled_chunk<Op>(reinterpret_cast<const T*>(bytes), out);
-          continue;
-        }
-      }
       if constexpr (sizeof(T) <= 4) {  // ahead_of_chunks() names it for those alone
         if (ahead == Ahead::Steadily) {
-          ordered_chunk<Op, T, Acc, kSteps, 1, true>(steps, prefetch, out);
+          const int64_t distance = fetch_distance(Reading::Chunks, sizeof(T), kIsWide);
+          ordered_chunk<Op, T, Acc, kSteps, 1, true>(steps, distance, out);
           continue;
         }
       }
-      ordered_chunk<Op, T, Acc, kSteps, 1>(steps, prefetch, out);
+      touch(bytes, kBytes, ahead);
+      ordered_chunk<Op, T, Acc, kSteps, 1>(steps, 0, out);
     }
   }
 }
 
 template <class Op, class T, class Acc>
-void rest(const char* bytes, int64_t n, Acc* out) {
+void rest(const char* bytes, int64_t n, Ahead ahead, Acc* out) {
   const T* x = reinterpret_cast<const T*>(bytes);
-  const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
   if constexpr (order_free<Op, Acc> && std::is_floating_point<Acc>::value) {
-    extremes<Op>(x, n, 0, out);
+    extremes<Op>(x, n, out);
   } else if constexpr (order_free<Op, Acc>) {
     using Leaf = typename LeafType<Op, T, Acc>::type;
     alignas(64) Leaf leaf[kLeaves];
     for (int l = 0; l < kLeaves; ++l) leaf[l] = Op::template identity<Leaf>();
     for (int s = 0; s < kSteps && s * kLeaves < n; ++s) {
-      leaf_loop<Op, Leaf, 1, 1, true>(steps + s, n - s * kLeaves < kLeaves ? n - s * kLeaves : kLeaves, leaf);
+      const T* const step = x + s * kLeaves;
+      leaf_loop<Op, Leaf, 1, 1, true>(&step, n - s * kLeaves < kLeaves ? n - s * kLeaves : kLeaves, leaf);
     }
     free_fold<Op>(leaf, 1, out);
+  } else if constexpr (has_rolled<T, Acc>) {
+    rolled_chunk<Op>(x, n, out);
   } else {
-    const char* const windows[kSteps] = {bytes, reinterpret_cast<const char*>(steps[1]),
-                                         reinterpret_cast<const char*>(steps[2]),
-                                         reinterpret_cast<const char*>(steps[3])};
-    switch (n / kLeaves) {
-      case 0:
-        return ordered_rest<Op, T, Acc, 0>(windows, n % kLeaves, out);
-      case 1:
-        return ordered_rest<Op, T, Acc, 1>(windows, n % kLeaves, out);
-      case 2:
-        return ordered_rest<Op, T, Acc, 2>(windows, n % kLeaves, out);
-      default:
-        return ordered_rest<Op, T, Acc, 3>(windows, n % kLeaves, out);
-    }
+    touch(bytes, n * sizeof(T), ahead);
+    ordered_rest<Op, T, Acc>(bytes, n, out);
   }
 }
 

@@ -61,7 +61,7 @@ struct Elements {
   // Of each of `chunks` contiguous chunks of one column, out[subtree]; where the order is free, that of all of them.
   void (*chunks)(const char* x, int64_t chunks, Ahead ahead, Acc* out);
   // Of a contiguous chunk of one column that has n < kChunk elements, at least one, out[subtree].
-  void (*rest)(const char* x, int64_t n, Acc* out);
+  void (*rest)(const char* x, int64_t n, Ahead ahead, Acc* out);
   // Null where the order is free.
   void (*strip)(const StripGroups<Acc>& groups);
 };

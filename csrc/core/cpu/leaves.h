@@ -73,7 +73,7 @@ TR_HD void leaf_loop(const T* const* x, int64_t count, Acc* __restrict out) {
 template <class Op, class T, class Acc, int Steps, int Leaves>
 void read_leaves(const char* const* bytes, int64_t count, Acc* out) {
   constexpr int kRows = Steps * Leaves;
-  if constexpr (has_extreme_rows<Op, T>) {
+  if constexpr (has_extreme_bits<Op, T>) {
     T narrow[kLeaves];
     for (int64_t i = 0; i < count; i += kLeaves) {
       const int64_t size = count - i < kLeaves ? count - i : kLeaves;

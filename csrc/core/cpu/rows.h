@@ -37,13 +37,13 @@ template <class Op, class Acc>
 class RowsKernel {
  public:
   explicit RowsKernel(const Job<Op, Acc>& job)
-      : job_(job), source_(job, 1, 1), tiles_(job), results_(job), prefetch_(job.prefetch()) {}
+      : job_(job), source_(job, 1, 1), tiles_(job), results_(job), prefetch_(job.prefetch()), ahead_(job.ahead()) {}
 
   // An item is a piece of an output.
   void run(int64_t begin, int64_t end) {
     const int64_t chunks = chunk_count(job_.layout().n), split = job_.plan.split;
-    if (in_a_row() && split == 1) return run_in_a_row(begin, end);
     if (chunks == 1 && source_.has_windows()) return run_single_chunks(begin, end);
+    if (in_a_row() && split == 1 && !order_free<Op, Acc>) return run_in_a_row(begin, end);
     for (int64_t item = begin; item < end; ++item) {
       const int64_t output = split == 1 ? item : item / split, piece = item - output * split;
       source_.start(job_.input_of(output));
@@ -60,41 +60,56 @@ class RowsKernel {
 
   // Outputs of one chunk: as below, without its bookkeeping.
   void run_single_chunks(int64_t begin, int64_t end) {
-    const int64_t n = job_.layout().n;
+    const int64_t n = job_.layout().n, bytes = n * job_.elements.size;
+    const bool follows = in_a_row();
     for (int64_t output = begin; output < end; output += used_) {
       used_ = static_cast<int>(smaller(kSlots, end - output));
-      for (int i = 0; i < used_; ++i) {
-        source_.start(job_.input_of(output + i));
-        if (prefetch_ && source_.packed()) prefetch_bytes(source_.row(0) + prefetch_, n * job_.elements.size);
-        read_chunk(0, slots_ + i * kSubtrees);
+      const char* const x = job_.input_of(output);
+      if (follows && n == kChunk && !order_free<Op, Acc>) {
+        job_.elements.chunks(x, used_, ahead_, slots_);
+      } else if (follows && n < kChunk) {
+        for (int i = 0; i < used_; ++i) job_.elements.rest(x + i * bytes, n, ahead_, slots_ + i * kSubtrees);
+      } else {
+        for (int i = 0; i < used_; ++i) {
+          source_.start(job_.input_of(output + i));
+          read_chunk(0, slots_ + i * kSubtrees);
+        }
       }
       fold_subtrees<Op>(slots_, used_);
       job_.write_results(output, used_, slots_);
     }
   }
 
-  // Whether outputs are whole chunks, and one follows the other in memory.
+  // Whether one output follows the other in memory.
   bool in_a_row() const {
     const Layout& l = job_.layout();
-    return !order_free<Op, Acc> && job_.elements.chunks != nullptr && l.kept_dims == 1 && l.kept[0].in_stride == l.n &&
-           l.reduced_dims == 1 && l.reduced[0].stride == 1 && l.n % kChunk == 0 && l.n > 0;
+    return job_.elements.chunks != nullptr && l.kept_dims == 1 && l.kept[0].in_stride == l.n && l.reduced_dims == 1 &&
+           l.reduced[0].stride == 1 && l.n > 0;
   }
 
   // As many chunks at a time as there are slots, whoever owns them.
   void run_in_a_row(int64_t begin, int64_t end) {
-    const int64_t chunks = job_.layout().n / kChunk, bytes = kChunk * job_.elements.size;
+    const int64_t n = job_.layout().n, chunks = n / kChunk, rest = n % kChunk, size = job_.elements.size;
     const char* x = job_.input_of(begin);
     int64_t output = begin, chunk = 0;
     while (output < end) {
-      const int64_t count = smaller(kSlots, (end - output) * chunks - chunk);
-      job_.elements.chunks(x, count, job_.ahead(), slots_);
-      x += count * bytes;
-      for (; used_ < count; ++used_) {
+      const int64_t whole = rest == 0 ? (end - output) * chunks - chunk : chunks - chunk;
+      const int64_t count = smaller(kSlots - used_, whole);
+      if (count > 0) job_.elements.chunks(x, count, ahead_, slots_ + used_ * kSubtrees);
+      x += count * kChunk * size;
+      for (int64_t last = used_ + count; used_ < last; ++used_) {
         owner_[used_] = output;
-        if (++chunk == chunks) ++output, chunk = 0;
+        if (++chunk == chunks && rest == 0) ++output, chunk = 0;
       }
-      fold_slots();
+      if (used_ < kSlots && rest > 0) {
+        job_.elements.rest(x, rest, ahead_, slots_ + used_ * kSubtrees);
+        x += rest * size;
+        owner_[used_++] = output++;
+        chunk = 0;
+      }
+      if (used_ == kSlots) fold_slots();
     }
+    fold_slots();
     if (end > begin) finish_item();
     results_.flush();
   }
@@ -112,12 +127,12 @@ class RowsKernel {
       const int64_t contiguous = job_.elements.chunks != nullptr && source_.packed() ? whole_chunks(k) : 0;
       Acc* slot = slots_ + used_ * kSubtrees;
       if (contiguous == 0) {
-        if (prefetch_) source_.prefetch(k + kChunk);
+        if (prefetch_ && job_.layout().reduced_dims > 1) source_.prefetch(k + kChunk);
         read_chunk(k, slot);
         owner_[used_++] = item;
         ++chunk;
       } else {
-        chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), job_.ahead());
+        chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), ahead_);
       }
       if (used_ == kSlots) fold_slots();
     }
@@ -143,7 +158,7 @@ class RowsKernel {
         if (used_ == kSlots) fold_slots();
       }
       if (left > 0) {  // the end of the output
-        job_.elements.rest(x, left, slots_ + used_ * kSubtrees);
+        job_.elements.rest(x, left, Ahead::Nothing, slots_ + used_ * kSubtrees);
         owner_[used_++] = item;
         if (used_ == kSlots) fold_slots();
       }
@@ -154,8 +169,8 @@ class RowsKernel {
   void read_chunk(int64_t k, Acc* slot) {
     const int64_t rest = job_.layout().n - k;
     if (source_.has_windows() && source_.packed() && source_.run(k) >= smaller(rest, kChunk)) {
-      if (rest < kChunk) return job_.elements.rest(source_.row(k), rest, slot);
-      job_.elements.chunks(source_.row(k), 1, Ahead::Nothing, slot);
+      if (rest < kChunk) return job_.elements.rest(source_.row(k), rest, ahead_, slot);
+      job_.elements.chunks(source_.row(k), 1, ahead_, slot);
     } else if (source_.has_windows()) {
       const char* window[kSteps];
       const bool whole = rest >= kChunk;
@@ -202,6 +217,7 @@ class RowsKernel {
   Tiles<Op, Acc> tiles_;
   Results<Op, Acc> results_;
   int64_t prefetch_;
+  Ahead ahead_;
   alignas(64) Acc slots_[kSlots * kSubtrees];
   alignas(64) Acc leaves_[kLeaves];
   alignas(64) char copies_[kChunk * 8];

@@ -27,6 +27,7 @@ class SegmentsKernel {
         in_place_(segment_ < kChunk && segment_ % kLeaves == 0),
         at_once_(in_place_ ? kMostAtOnce : outputs_at_once(segment_ * size_)),
         ahead_(job.ahead()),
+        fetches_(fetches_segments(size_, job.plan.expected_bytes, kIsWide)),
         held_memory_(smaller(at_once_, job.layout().outputs) * held_bytes() + kLine) {
     const auto address = reinterpret_cast<uintptr_t>(held_memory_.data);
     held_ = held_memory_.data + (-address & (kLine - 1));
@@ -91,7 +92,7 @@ class SegmentsKernel {
       const char* window[kSteps];
       for (int64_t s = 0; s < kSteps; ++s) {
         window[s] = row[s] ? row[s] + offset[i] : held(0, 0);
-        if (ahead_ != Ahead::Nothing && row[s] && i + 1 < outputs) {
+        if (fetches_ && row[s] && i + 1 < outputs) {
           prefetch_bytes(row[s] + offset[i + 1], kLeaves * size_);
         }
       }
@@ -103,7 +104,7 @@ class SegmentsKernel {
   // What is fetched while segments are copied: an output's next segment, `bytes` away, as a few outputs' segments may
   // be shorter than what is fetched ahead in the order of memory.
   void fetch_ahead(int64_t bytes) {
-    if (ahead_ == Ahead::Nothing) return;
+    if (!fetches_) return;
     distance_ = segment_ < kChunk ? bytes : fetch_distance(Reading::Chunks, size_, kIsWide);
   }
   void fetch(const char* x, int64_t count) const {
@@ -169,7 +170,7 @@ class SegmentsKernel {
   void finish(int64_t first, int64_t outputs) {
     for (int64_t i = 0; i < outputs; ++i) {
       if (count_[i] == 0) continue;
-      job_.elements.rest(held(i, 0), count_[i], slot());
+      job_.elements.rest(held(i, 0), count_[i], Ahead::Nothing, slot());
       own(i, 1);
     }
     fold_slots();
@@ -183,6 +184,7 @@ class SegmentsKernel {
   const bool in_place_;
   const int64_t at_once_;  // outputs
   const Ahead ahead_;
+  const bool fetches_;
   int64_t distance_ = 0;  // bytes
   Buffer<char> held_memory_;
   char* held_;                  // of each output, the elements of a chunk that has begun

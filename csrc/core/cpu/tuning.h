@@ -67,18 +67,13 @@ constexpr int64_t kBurstBytes = 4096;  // measured with less than AVX-512 alone
 
 // What is read while more is fetched.
 enum class Reading {
-  Rows,      // some elements at a time, or a few chunks
-  Chunks,    // contiguous ones, as Ahead says
-  Extremes,  // a few vectors at a time
+  Rows,    // some elements at a time, or a few chunks
+  Chunks,  // contiguous ones, Steadily
 };
 
-// How many bytes ahead. 2-byte types take longer for the same bytes, and want it from further; rows of 1000 fp32 take
-// 0.7 of the time from 2 KiB ahead, 0.6 from 6. Chunks: the next one, or burst. amin of 16 MB of fp32 takes 1.15 times
-// as long with 4 KiB as with 8.
+// How many bytes ahead. 2-byte types take longer for the same bytes, and want it from further.
 constexpr int64_t fetch_distance(Reading reading, int64_t element_size, bool wide) {
-  if (wide && reading == Reading::Chunks) return element_size <= 4 ? 8192 : kBurstBytes;
-  if (wide) return element_size <= 2 ? 8192 : 2048;
-  if (reading == Reading::Chunks && element_size <= 4) return kBurstBytes;
+  if (wide && reading != Reading::Chunks && element_size > 2) return 2048;
   if (reading == Reading::Rows && element_size > 2) return 6144;
   return 8192;
 }
@@ -86,31 +81,33 @@ constexpr int64_t fetch_distance(Reading reading, int64_t element_size, bool wid
 // What is fetched while contiguous chunks are read.
 enum class Ahead {
   Nothing,
-  Steadily,  // some lines at a time
-  InBursts,  // kBurstBytes at a time
-  Rolled,    // rolled_chunk()
+  Steadily,  // lines further on, some for as many that are read
+  Touched,   // a chunk's own lines, in the order of memory, just before it is read
+  Loaded,    // the same by loads, not prefetches
 };
 
-// With AVX-512, times the speed of a loop that adds four vectors at a time, chunks of 4-byte elements: up to 1 MB
-// rolled_chunk() 0.98 to 1.0, as nothing and steadily (on another machine half as fast again as nothing up to 512 KB);
-// of 2 to 8 MB 0.77 to 0.81 rolled, 0.83 where nothing is fetched, 0.86 to 0.90 steadily, and 0.72 in bursts; of 16 MB
-// 0.92, 0.94, 0.95 and 0.89; of 24 MB 0.94, 0.70, 0.76 and 0.62; from 32 MB on 0.85, 0.48, 0.70 and 0.60 to 0.73. fp64
-// of 8 MB 0.87 by nothing, of 16 MB 0.97; from 24 MB on 0.6, steadily 0.6 to 0.8, in bursts 0.8 to 0.9 by 4 KiB and
-// 0.65 to 0.8 by 2.
-//
-// With less, times the speed of a loop that adds four vectors at a time: fp32 of 8 MB 0.87 where nothing is fetched and
-// 0.76 with bursts, of 16 MB 0.75 and 0.97, of 256 MB 0.61 and 0.90; steadily, or 8 or 16 KiB at a time, 0.84, 0.80 and
-// 0.73. fp64 of 32 MB 0.75, 0.87, and 0.77 by 8 KiB. bf16 of 512 KB to 8 MB 0.67 to 0.94, and steadily 1.11; of 16 MB
-// 0.53, 1.20 and in bursts 1.28; from 32 MB on alike, but fp16 0.90 and 1.02. fp32 of 1 to 8 MB gains 2 to 7 %
-// steadily, of 512 KB loses as much.
-constexpr int64_t kInSecondCache = int64_t{256} << 10;
+// A chunk is read in four places at once, which the hardware's prefetchers do not follow as they do a loop in the order
+// of memory. They do if all of its lines are asked for by one instruction in that order, and not if lines further on
+// are: GB/s where nothing is fetched, in bursts of 4 KiB as far ahead, steadily from 8 KiB ahead, Touched, Loaded, and
+// by a loop that adds four vectors at a time:
+//   with AVX2 fp32 of 4 MB   78 79 80 83 73 94   of 16 MB 63 74 66 77 67 77   of 64 MB 13 25 16 30 29 28
+//             bf16 of 4 MB   47 52 62 54 53 48   of 16 MB 34 52 55 50 50 47   of 32 MB  9 15 18 21 28 34
+//             fp16 of 4 MB   44 45 51 46 46 56   of 16 MB 33 39 49 41 45 55   of 32 MB 11 15 18 18 33 36
+//             fp64 of 4 MB   60 57 62 53 50 76   of 16 MB 47 69 60 60 55 74   of 32 MB 19 28 20 25 32 44
+//   AVX-512   bf16 of 4 MB   67 68 67 68 60 56   of 16 MB 52 59 55 60 54 55   of 32 MB 19 29 20 30 32 37
+//             fp64 of 4 MB   83 70 84 80 70 93   of 16 MB 59 54 66 69 58 70   of 32 MB 26 23 31 34 35 44
+// (bursts of bf16 with AVX2 read anything from 15 to 38 there.) With AVX-512 fp32 is read in order (rolled.h).
+constexpr int64_t kInSecondCache = int64_t{256} << 10, kInThirdCache = int64_t{20} << 20;
 constexpr Ahead ahead_of_chunks(int64_t element_size, int64_t bytes, bool wide) {
-  if (wide && element_size == 4) {
-    return bytes <= int64_t{1} << 20 || bytes > int64_t{20} << 20 ? Ahead::Rolled : Ahead::Steadily;
-  }
-  if (bytes > prefetch_above(wide)) return Ahead::InBursts;
-  if (wide || element_size > 4) return Ahead::Nothing;
-  return bytes > (element_size <= 2 ? kInSecondCache : 3 * kInSecondCache) ? Ahead::Steadily : Ahead::Nothing;
+  if (element_size == 4) return wide || bytes <= 3 * kInSecondCache ? Ahead::Nothing : Ahead::Touched;
+  if (bytes > kInThirdCache) return Ahead::Loaded;
+  if (element_size <= 2 && !wide) return bytes > kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
+  return bytes > int64_t{12} << 20 ? Ahead::Touched : Ahead::Nothing;
+}
+
+// Whether segments of outputs are fetched ahead, which are too short for the hardware to follow.
+constexpr bool fetches_segments(int64_t element_size, int64_t bytes, bool wide) {
+  return (wide && element_size == 4) || ahead_of_chunks(element_size, bytes, wide) != Ahead::Nothing;
 }
 
 // Rows of columns that are fetched while as many are read, where the first cache has 32 KB: (2048, 2048) transposed

@@ -152,16 +152,6 @@ TR_HD Vector<Acc> order(Vector<Acc> v) {
   return v;
 }
 
-// Adjacent leaves of `Steps` elements each, from place i on.
-template <class Op, class T, class Acc, int Steps>
-TR_HD Vector<Acc> leaf_vector(const char* const* x, int i) {
-  Vector<Acc> v = load_at<T, Acc>(x[0], i);
-  if constexpr (Steps > 1) v = Op::combine(v, load_at<T, Acc>(x[1], i));
-  if constexpr (Steps > 2) v = Op::combine(v, load_at<T, Acc>(x[2], i));
-  if constexpr (Steps > 3) v = Op::combine(v, load_at<T, Acc>(x[3], i));
-  return v;
-}
-
 // Two bfloat16 in 32 bits are two floats, each but for the bits of the other: even and odd leaves come without a
 // shuffle, and combined are the first level of a tree. So two vectors of leaves are read as one of its pairs.
 template <class T, int Group>
@@ -177,18 +167,43 @@ TR_HD EvenOdd load_pairs(const char* x, int i) {
   return {reinterpret_cast<Vector<float>>(bits << 16), reinterpret_cast<Vector<float>>(bits & 0xffff0000u)};
 }
 
-template <class Op>
-TR_HD EvenOdd combine(EvenOdd a, EvenOdd b) {
-  return {Op::combine(a.even, b.even), Op::combine(a.odd, b.odd)};
+// Of neighbouring leaves, from place i on, one element each.
+template <class T, class Acc, int Group>
+TR_HD auto read(const char* x, int i) {
+  if constexpr (kReadLevels<T, Group> > 0) {
+    return load_pairs(x, i);
+  } else {
+    return load_at<T, Acc>(x, i);
+  }
 }
 
-template <class Op, int Steps>
-TR_HD Vector<float> pair_vector(const char* const* x, int i) {
-  EvenOdd v = load_pairs(x[0], i);
-  if constexpr (Steps > 1) v = combine<Op>(v, load_pairs(x[1], i));
-  if constexpr (Steps > 2) v = combine<Op>(v, load_pairs(x[2], i));
-  if constexpr (Steps > 3) v = combine<Op>(v, load_pairs(x[3], i));
-  return Op::combine(v.even, v.odd);
+template <class Op, class V>
+TR_HD V combine(V a, V b) {
+  if constexpr (std::is_same<V, EvenOdd>::value) {
+    return {Op::combine(a.even, b.even), Op::combine(a.odd, b.odd)};
+  } else {
+    return Op::combine(a, b);
+  }
+}
+
+// The tree levels over what was read together.
+template <class Op, class V>
+TR_HD auto over_reads(V v) {
+  if constexpr (std::is_same<V, EvenOdd>::value) {
+    return Op::combine(v.even, v.odd);
+  } else {
+    return v;
+  }
+}
+
+// Neighbouring leaves of `Steps` elements each, from place i on.
+template <class Op, class T, class Acc, int Steps, int Group>
+TR_HD auto read_steps(const char* const* x, int i) {
+  auto v = read<T, Acc, Group>(x[0], i);
+  if constexpr (Steps > 1) v = combine<Op>(v, read<T, Acc, Group>(x[1], i));
+  if constexpr (Steps > 2) v = combine<Op>(v, read<T, Acc, Group>(x[2], i));
+  if constexpr (Steps > 3) v = combine<Op>(v, read<T, Acc, Group>(x[3], i));
+  return v;
 }
 
 // How many vectors of leaves are read between two prefetches of as many bytes.
@@ -206,10 +221,8 @@ TR_HD Vector<Acc> chunk_levels(const char* const* x, int i, const char* ahead) {
     const Vector<Acc> left = chunk_levels<Op, T, Acc, Steps, Group, kHalf, Steadily>(x, i, ahead);
     return halve<Op, Acc, Group, log2_of(kHalf) - kRead>(
         left, chunk_levels<Op, T, Acc, Steps, Group, kHalf, Steadily>(x, i + kHalf * kLanes<Acc>, ahead));
-  } else if constexpr (kRead > 0) {
-    return pair_vector<Op, Steps>(x, i);
   } else {
-    return leaf_vector<Op, T, Acc, Steps>(x, i);
+    return over_reads<Op>(read_steps<Op, T, Acc, Steps, Group>(x, i));
   }
 }
 
@@ -239,11 +252,8 @@ TR_HD Vector<Acc> element_levels(const T* x) {
     constexpr int kHalf = Vectors / 2;
     const Vector<Acc> left = element_levels<Op, Acc, kHalf>(x);
     return halve<Op, Acc, 1, log2_of(kHalf) - kRead>(left, element_levels<Op, Acc, kHalf>(x + kHalf * kLanes<Acc>));
-  } else if constexpr (kRead > 0) {
-    const EvenOdd v = load_pairs(reinterpret_cast<const char*>(x), 0);
-    return Op::combine(v.even, v.odd);
   } else {
-    return load<Acc>(x);
+    return over_reads<Op>(read<T, Acc, 1>(reinterpret_cast<const char*>(x), 0));
   }
 }
 

@@ -1,0 +1,121 @@
+"""Rows on the CPU whose last chunk lacks elements: they end anywhere within a vector, and behind the last one there may
+be nothing to read."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import torch_reduce
+from torch_reduce.testing import assert_same_bits, cpu_capability, fill, model, num_threads
+
+LENGTHS = [1, 15, 17, 31, 33, 255, 256, 257, 271, 272, 273, 300, 511, 512, 513, 700, 767, 768, 769, 992, 1000, 1008]
+LENGTHS += [1023, 1024, 1025, 1280, 1537, 2000, 2047, 2048, 2049, 3071, 17 * 1024 + 5]
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+INF = float("inf")
+ROWS = 37  # more than are combined at a time, and not a multiple of them
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def capability(request):
+    try:
+        with cpu_capability(request.param):
+            yield request.param
+    except ValueError:
+        pytest.skip(f"this CPU has no {request.param}")
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("op", ["sum", "prod", "amax", "amin"])
+def test_rows_that_follow_one_another(op, dtype, n, capability):
+    """From any place of a vector on, and with a gap between rows."""
+    reduce = getattr(torch_reduce, op)
+    flat = fill((ROWS * n + 3,), dtype, op=op)
+    for start in (0, 1, 3):
+        x = flat[start : start + ROWS * n].view(ROWS, n)
+        assert_same_bits(reduce(x, 1), model(x, 1, op=op), f"from {start}")
+    apart = fill((ROWS, n + 1), dtype, op=op)[:, 1:]
+    assert_same_bits(reduce(apart, 1), model(apart, 1, op=op), "apart")
+
+
+@pytest.mark.parametrize("n", [700, 1000, 2000])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_rows_in_threads(dtype, n, capability):
+    """And of as many bytes as are fetched in every way (csrc/core/cpu/tuning.h)."""
+    for size in (1 << 20, 13 << 20, 25 << 20):
+        x = fill((size // n // dtype.itemsize, n), dtype)
+        expected = model(x, 1)
+        for count in (1, 3):
+            with num_threads(count):
+                assert_same_bits(torch_reduce.sum(x, 1), expected, f"{size} bytes, {count} threads")
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("op", ["sum", "prod"])
+def test_missing_elements_are_identities(op, dtype, capability):
+    """A sum of -0.0 alone is +0.0 by its finish, but a leaf of it is not: -0.0 + -0.0 in a product's place, NaN in what
+    lies behind a row."""
+    value = -0.0 if op == "sum" else -1.0
+    for n in (1, 257, 300, 513, 1000, 1023):
+        whole = torch.full((3 * n + 64,), torch.nan, dtype=dtype)
+        whole[n : 2 * n] = value
+        row = whole[n : 2 * n].view(1, n)
+        assert_same_bits(getattr(torch_reduce, op)(row, 1), model(row, 1, op=op), str(n))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize("op", ["amax", "amin"])
+def test_extremes_of_rows(op, dtype, capability):
+    """Every sign, zeros of both, infinities, and a NaN of either sign at every place of a row."""
+    n = 300
+    rows = [torch.rand(n) + 0.5, -torch.rand(n) - 0.5, torch.randn(n), torch.full((n,), -0.0), torch.zeros(n)]
+    rows += [torch.where(torch.arange(n) == i, 0.0, -0.0) for i in (0, 137, n - 1)]
+    rows += [
+        torch.where(torch.arange(n) == i, torch.tensor(v), torch.randn(n)) for i in (0, n - 1) for v in (INF, -INF)
+    ]
+    x = torch.stack(rows).to(dtype)
+    assert_same_bits(getattr(torch_reduce, op)(x, 1), model(x, 1, op=op))
+    for nan in (torch.nan, -torch.nan):
+        y = torch.where(torch.eye(n, dtype=torch.bool), torch.tensor(nan), torch.randn(n, n)).to(dtype)
+        assert getattr(torch_reduce, op)(y, 1).isnan().all()
+
+
+# Pages around the tensor that cannot be read. A process of its own, as a read there ends it.
+GUARDED = """
+import ctypes, mmap, torch, torch_reduce
+from torch_reduce.testing import assert_same_bits, cpu_capability, fill
+
+page, libc = mmap.PAGESIZE, ctypes.CDLL(None, use_errno=True)
+pages = 20
+memory = mmap.mmap(-1, (pages + 2) * page)
+start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+for guard in (start, start + (pages + 1) * page):
+    assert libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), 0) == 0
+inside = torch.frombuffer(memory, dtype=torch.uint8)[page:-page]
+for name in ("baseline", "avx2", "avx512"):
+    try:
+        with cpu_capability(name):
+            for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+                for n in (*range(1, 300), *range(500, 530), 767, 768, 769, *range(1000, 1030), 2000, 2047):
+                    for op in ("sum", "amax"):
+                        values = fill((3, n), dtype, op=op)
+                        size = 3 * n * dtype.itemsize
+                        for part in (inside[:size], inside[inside.numel() - size :]):
+                            x = part.view(dtype).view(3, n)
+                            x.copy_(values)
+                            reduce = getattr(torch_reduce, op)
+                            assert_same_bits(reduce(x, 1), reduce(values, 1), f"{name} {dtype} {n} {op}")
+                            reduce(x[0])
+                            reduce(x[2])
+    except ValueError:
+        print("without", name)
+print("all read")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are protected by mprotect")
+def test_nothing_outside_a_row_is_read():
+    done = subprocess.run([sys.executable, "-c", GUARDED], capture_output=True, text=True)
+    assert done.returncode == 0 and "all read" in done.stdout, f"{done.returncode}: {done.stderr[-2000:]}"
