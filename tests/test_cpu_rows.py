@@ -55,8 +55,7 @@ def test_rows_in_threads(dtype, n, capability):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("op", ["sum", "prod"])
 def test_missing_elements_are_identities(op, dtype, capability):
-    """A sum of -0.0 alone is +0.0 by its finish, but a leaf of it is not: -0.0 + -0.0 in a product's place, NaN in what
-    lies behind a row."""
+    """Not what lies around a row, here NaN, nor zero, which would end a product."""
     value = -0.0 if op == "sum" else -1.0
     for n in (1, 257, 300, 513, 1000, 1023):
         whole = torch.full((3 * n + 64,), torch.nan, dtype=dtype)
@@ -82,13 +81,13 @@ def test_extremes_of_rows(op, dtype, capability):
         assert getattr(torch_reduce, op)(y, 1).isnan().all()
 
 
-# Pages around the tensor that cannot be read. A process of its own, as a read there ends it.
+# Pages around the tensor that cannot be read, and tensors from a row to what comes from memory. A process of its own, as a read there ends it.
 GUARDED = """
 import ctypes, mmap, torch, torch_reduce
 from torch_reduce.testing import assert_same_bits, cpu_capability, fill
 
 page, libc = mmap.PAGESIZE, ctypes.CDLL(None, use_errno=True)
-pages = 20
+pages = 6600
 memory = mmap.mmap(-1, (pages + 2) * page)
 start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 for guard in (start, start + (pages + 1) * page):
@@ -109,6 +108,9 @@ for name in ("baseline", "avx2", "avx512"):
                             assert_same_bits(reduce(x, 1), reduce(values, 1), f"{name} {dtype} {n} {op}")
                             reduce(x[0])
                             reduce(x[2])
+                large = inside.view(dtype)[-(inside.numel() // dtype.itemsize // 1000 * 1000) :].view(-1, 1000)
+                large.fill_(1)
+                assert (torch_reduce.sum(large, 1) == 1000).all()
     except ValueError:
         print("without", name)
 print("all read")

@@ -150,13 +150,14 @@ void windows(const char* const* bytes, int steps, int64_t group, int64_t prefetc
 template <class Op, class T, class Acc>
 void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
   constexpr int64_t kStep = kLeaves * sizeof(T), kBytes = kSteps * kStep;
+  constexpr int64_t kTouched = kBytes < kPage ? kPage / kBytes : 1;  // chunks
   constexpr bool is_free = order_free<Op, Acc>, is_extreme = is_free && std::is_floating_point<Acc>::value;
   if constexpr (is_extreme) {
     extremes<Op>(reinterpret_cast<const T*>(bytes), count * kChunk, out);
   } else if constexpr (is_free) {
     alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
-      touch(bytes, kBytes, ahead);
+      if (c % kTouched == 0) touch(bytes, (count - c < kTouched ? count - c : kTouched) * kBytes, ahead);
       const T* x = reinterpret_cast<const T*>(bytes);
       const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
       free_leaves<Op, T, Acc>(steps, c > 0, 1, leaf);
@@ -175,7 +176,7 @@ void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
           continue;
         }
       }
-      touch(bytes, kBytes, ahead);
+      if (c % kTouched == 0) touch(bytes, (count - c < kTouched ? count - c : kTouched) * kBytes, ahead);
       ordered_chunk<Op, T, Acc, kSteps, 1>(steps, 0, out);
     }
   }

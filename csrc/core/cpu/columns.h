@@ -81,7 +81,7 @@ class ColumnsKernel {
     filled_ |= !whole;  // every output's last chunk lacks the same elements
     const char* window[kSteps];
     source.windows(k, whole ? copies_ : tail_, window);
-    job_.elements.windows(window, source.steps(k), width, job_.prefetch() ? kChunkPrefetch : 0, leaves_);
+    job_.elements.windows(window, source.steps(k), width, job_.prefetch() ? chunk_prefetch(kIsWide) : 0, leaves_);
     push_tree(kSubtrees, width, 8);
   }
 
@@ -99,7 +99,11 @@ class ColumnsKernel {
   // The tree over leaves_[subtree][column].
   void push_tree(int64_t subtrees, int64_t width, int height) {
     const Acc* result = leaves_;
-    if (width < kNarrowColumns) {
+    if (width == 8) {  // a constant, which is a vector or two
+      fold_columns<Op>(leaves_, subtrees, 8);
+    } else if (width == 4) {
+      fold_columns<Op>(leaves_, subtrees, 4);
+    } else if (width < kNarrowColumns) {
       transpose(leaves_, subtrees, width, transposed_);
       fold<Op>(transposed_, subtrees, width);
       result = transposed_;

@@ -22,7 +22,7 @@ void fold(Acc* x, int64_t size, int64_t count) {
 
 // One tree whose values are rows of `width` adjacent columns, in place: the results are x[0 .. width).
 template <class Op, class Acc>
-void fold_columns(Acc* x, int64_t size, int64_t width) {
+TR_HD void fold_columns(Acc* x, int64_t size, int64_t width) {
   for (size /= 2; size >= 1; size /= 2) {
     for (int64_t i = 0; i < size; ++i) {
       const Acc *left = x + 2 * i * width, *right = left + width;

@@ -57,10 +57,10 @@ constexpr double most_strip_reads(bool wide, int64_t lines) {
   return lines == 1024 ? 2 : 1.6;
 }
 
-// Prefetching lets one core use more of the memory (fp32: 1.1 times, bf16: 1.5 times), and costs a tenth where data
-// come from a cache anyway. With AVX-512 ("wide") all was measured on a machine with 1 MB of second and 32 MB of third
-// cache; with less on one with 512 KB and 32 MB, where rows of 1000 fp32 in 16 MB take 0.6 of the time with it. With
-// AVX-512 these would take 0.93 of it above 12 MB, but (65536, 64) over 1 1.5, (4096, 1024) over 0 1.4.
+// Of short rows, of columns, and of rows that do not lie in one piece. Prefetching lets one core use more of the
+// memory, and costs a tenth where data come from a cache anyway. With AVX-512 ("wide") measured on a machine with 1 MB
+// of second and 32 MB of third cache, where above 12 MB (65536, 64) over 1 would take 1.5 of the time and (4096, 1024)
+// over 0 1.4; with less on one with 512 KB and 32 MB.
 constexpr int64_t prefetch_above(bool wide) { return int64_t{wide ? 24 : 12} << 20; }
 
 constexpr int64_t kBurstBytes = 4096;  // measured with less than AVX-512 alone
@@ -82,7 +82,7 @@ constexpr int64_t fetch_distance(Reading reading, int64_t element_size, bool wid
 enum class Ahead {
   Nothing,
   Steadily,  // lines further on, some for as many that are read
-  Touched,   // a chunk's own lines, in the order of memory, just before it is read
+  Touched,   // a chunk's own lines, those of a page at least, in the order of memory, just before they are read
   Loaded,    // the same by loads, not prefetches
 };
 
@@ -96,13 +96,18 @@ enum class Ahead {
 //             fp64 of 4 MB   60 57 62 53 50 76   of 16 MB 47 69 60 60 55 74   of 32 MB 19 28 20 25 32 44
 //   AVX-512   bf16 of 4 MB   67 68 67 68 60 56   of 16 MB 52 59 55 60 54 55   of 32 MB 19 29 20 30 32 37
 //             fp64 of 4 MB   83 70 84 80 70 93   of 16 MB 59 54 66 69 58 70   of 32 MB 26 23 31 34 35 44
-// (bursts of bf16 with AVX2 read anything from 15 to 38 there.) With AVX-512 fp32 is read in order (rolled.h).
+// Loaded two chunks of 2-byte elements at a time, which are a page, in a run of its own: AVX2 bf16 of 24 MB 27 to 31
+// for 15, of 64 MB 23 for 12; AVX-512 bf16 of 32 MB 37 for 35; four or eight together 0.6 to 0.9 of that. With AVX-512
+// fp32 is read in the order of memory as it is (rolled.h).
 constexpr int64_t kInSecondCache = int64_t{256} << 10, kInThirdCache = int64_t{20} << 20;
 constexpr Ahead ahead_of_chunks(int64_t element_size, int64_t bytes, bool wide) {
-  if (element_size == 4) return wide || bytes <= 3 * kInSecondCache ? Ahead::Nothing : Ahead::Touched;
-  if (bytes > kInThirdCache) return Ahead::Loaded;
-  if (element_size <= 2 && !wide) return bytes > kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
-  return bytes > int64_t{12} << 20 ? Ahead::Touched : Ahead::Nothing;
+  if (wide && element_size == 4) return Ahead::Nothing;
+  if (element_size != 4 && bytes > kInThirdCache) return Ahead::Loaded;
+  if (wide || element_size >= 4) {
+    if (bytes > int64_t{12} << 20) return Ahead::Touched;
+    return element_size == 4 && bytes > 3 * kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
+  }
+  return bytes > kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
 }
 
 // Whether segments of outputs are fetched ahead, which are too short for the hardware to follow.
@@ -114,7 +119,8 @@ constexpr bool fetches_segments(int64_t element_size, int64_t bytes, bool wide) 
 // takes 1.2 times as long if rows of 32 KB are, and (128, 128, 256) over 1 0.78 of the time if rows of 8 KB are.
 constexpr int64_t kMostRowsAhead = 16384;
 
-// A chunk of several columns is read in four places at once, and wants it from further ahead still.
-constexpr int64_t kChunkPrefetch = 12288;
+// A chunk of several columns is read in four places at once. Chunks of 8, 4 and 2 columns of fp32 in 64 MB, GB/s with
+// this and with nothing: AVX2 28 and 26, 32 and 24, 26 and 15; AVX-512 20 and 25, 20 and 24, 20 and 17.
+constexpr int64_t chunk_prefetch(bool wide) { return wide ? 0 : 12288; }
 
 }  // namespace torch_reduce::cpu
