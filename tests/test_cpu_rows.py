@@ -81,7 +81,8 @@ def test_extremes_of_rows(op, dtype, capability):
         assert getattr(torch_reduce, op)(y, 1).isnan().all()
 
 
-# Pages around the tensor that cannot be read, and tensors from a row to what comes from memory. A process of its own, as a read there ends it.
+# Pages around the tensor that cannot be read, and tensors from a row to what comes from memory. A process of its own,
+# which a read there ends.
 GUARDED = """
 import ctypes, mmap, torch, torch_reduce
 from torch_reduce.testing import assert_same_bits, cpu_capability, fill

@@ -6,7 +6,8 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-TR_HD void touch(const char* x, int64_t bytes, Ahead ahead) {
+// A call, as kernels of some types would be vectorised otherwise beside these loops.
+__attribute__((noinline)) inline void touch_lines(const char* x, int64_t bytes, Ahead ahead) {
   constexpr int64_t kLine = 64;
   if (ahead == Ahead::Touched) {
     TR_NO_UNROLL
@@ -19,6 +20,10 @@ TR_HD void touch(const char* x, int64_t bytes, Ahead ahead) {
       static_cast<void>(*reinterpret_cast<const volatile Unaligned*>(x + line));
     }
   }
+}
+
+TR_HD void touch(const char* x, int64_t bytes, Ahead ahead) {
+  if (ahead == Ahead::Touched || ahead == Ahead::Loaded) touch_lines(x, bytes, ahead);
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -98,14 +98,13 @@ enum class Ahead {
 //             fp64 of 4 MB   83 70 84 80 70 93   of 16 MB 59 54 66 69 58 70   of 32 MB 26 23 31 34 35 44
 // Loaded two chunks of 2-byte elements at a time, which are a page, in a run of its own: AVX2 bf16 of 24 MB 27 to 31
 // for 15, of 64 MB 23 for 12; AVX-512 bf16 of 32 MB 37 for 35; four or eight together 0.6 to 0.9 of that. With AVX-512
-// fp32 is read in the order of memory as it is (rolled.h).
+// fp32 has an order of its own, and nothing is fetched (rolled.h).
 constexpr int64_t kInSecondCache = int64_t{256} << 10, kInThirdCache = int64_t{20} << 20;
 constexpr Ahead ahead_of_chunks(int64_t element_size, int64_t bytes, bool wide) {
-  if (wide && element_size == 4) return Ahead::Nothing;
   if (element_size != 4 && bytes > kInThirdCache) return Ahead::Loaded;
   if (wide || element_size >= 4) {
     if (bytes > int64_t{12} << 20) return Ahead::Touched;
-    return element_size == 4 && bytes > 3 * kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
+    return !wide && element_size == 4 && bytes > 3 * kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
   }
   return bytes > kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
 }
