@@ -99,10 +99,10 @@ class ColumnsKernel {
   // The tree over leaves_[subtree][column].
   void push_tree(int64_t subtrees, int64_t width, int height) {
     const Acc* result = leaves_;
-    if (width == 8) {  // a constant, which is a vector or two
-      fold_columns<Op>(leaves_, subtrees, 8);
+    if (width == 8) {
+      fold_narrow_columns<Op>(leaves_, subtrees, 8);
     } else if (width == 4) {
-      fold_columns<Op>(leaves_, subtrees, 4);
+      fold_narrow_columns<Op>(leaves_, subtrees, 4);
     } else if (width < kNarrowColumns) {
       transpose(leaves_, subtrees, width, transposed_);
       fold<Op>(transposed_, subtrees, width);

@@ -20,9 +20,10 @@ void fold(Acc* x, int64_t size, int64_t count) {
   for (size /= 2; size >= 1; size /= 2) halve<Op>(x, size * count, x);
 }
 
-// One tree whose values are rows of `width` adjacent columns, in place: the results are x[0 .. width).
+// One tree whose values are rows of `width` adjacent columns, in place: the results are x[0 .. width). Inlined where
+// the width is a constant, of a vector or two.
 template <class Op, class Acc>
-TR_HD void fold_columns(Acc* x, int64_t size, int64_t width) {
+TR_HD void fold_narrow_columns(Acc* x, int64_t size, int64_t width) {
   for (size /= 2; size >= 1; size /= 2) {
     for (int64_t i = 0; i < size; ++i) {
       const Acc *left = x + 2 * i * width, *right = left + width;
@@ -31,6 +32,11 @@ TR_HD void fold_columns(Acc* x, int64_t size, int64_t width) {
       for (int64_t c = 0; c < width; ++c) y[c] = Op::combine(left[c], right[c]);
     }
   }
+}
+
+template <class Op, class Acc>
+void fold_columns(Acc* x, int64_t size, int64_t width) {
+  fold_narrow_columns<Op>(x, size, width);
 }
 
 // x as `rows` rows of `columns`, written as `columns` rows.
