@@ -168,7 +168,8 @@ def ways(rows: list[dict]) -> str:
     groups: dict[tuple, list[dict]] = {}
     for r in rows:
         plan = r["contenders"]["deterministic"]["plan"]
-        groups.setdefault((not r["keeps_order"], plan["family"], plan["reads"]), []).append(
+        loads = "16 bytes" if plan["vector"] else "an element"
+        groups.setdefault((not r["keeps_order"], plan["family"], loads), []).append(
             r["contenders"]["deterministic"]
         )
     lacking = sum(math.log(c["times_limit"]["median"]) for found in groups.values() for c in found)
