@@ -158,6 +158,10 @@ void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
     alignas(64) typename LeafType<Op, T, Acc>::type leaf[kLeaves];
     for (int64_t c = 0; c < count; ++c, bytes += kBytes) {
       if (c % kTouched == 0) touch(bytes, (count - c < kTouched ? count - c : kTouched) * kBytes, ahead);
+      // Not int32, of which 1 to 12 MB take 1.04 times as long with it; int16 0.8.
+      if (sizeof(T) <= 2 && ahead == Ahead::Steadily) {
+        prefetch_bytes(bytes + fetch_distance(Reading::Chunks, sizeof(T), kIsWide), kBytes);
+      }
       const T* x = reinterpret_cast<const T*>(bytes);
       const T* const steps[kSteps] = {x, x + kLeaves, x + 2 * kLeaves, x + 3 * kLeaves};
       free_leaves<Op, T, Acc>(steps, c > 0, 1, leaf);

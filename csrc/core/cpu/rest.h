@@ -31,7 +31,7 @@ TR_HD Vector<Acc> rest_levels(const char* const* x, int i, int longer, const cha
 // A function for each number of steps: in one, GCC kept more of them in memory, and rows of 1000 took 1.1 times as
 // long.
 template <class Op, class T, class Acc, int Steps>
-__attribute__((noinline)) void ordered_rest(const char* const* x, int longer, Acc* __restrict out) {
+__attribute__((noinline)) void partial_step(const char* const* x, int longer, Acc* __restrict out) {
   constexpr int kVectors = kLeaves / kSubtrees, kWidth = kVectors * kLanes<Acc>;
   const int whole = longer / kReadWidth<T, Acc> * kReadWidth<T, Acc>;
   const Edge<Op, T, Acc> edge(x[Steps] + whole * sizeof(T), longer - whole);
@@ -47,7 +47,7 @@ __attribute__((noinline)) void ordered_rest(const char* const* x, int longer, Ac
 
 // Whole steps, without branches.
 template <class Op, class T, class Acc, int Steps>
-__attribute__((noinline)) void ordered_steps(const char* const* x, Acc* __restrict out) {
+__attribute__((noinline)) void whole_steps(const char* const* x, Acc* __restrict out) {
   constexpr int kVectors = kLeaves / kSubtrees;
   for (int i = 0; i < kLeaves; i += kVectors * kLanes<Acc>) {
     const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, 1, kVectors, false>(x, i, x[0]);
@@ -56,11 +56,11 @@ __attribute__((noinline)) void ordered_steps(const char* const* x, Acc* __restri
 }
 
 template <class Op, class T, class Acc, int Steps>
-TR_HD void ordered_end(const char* const* x, int longer, Acc* out) {
+TR_HD void ordered_steps(const char* const* x, int longer, Acc* out) {
   if constexpr (Steps > 0) {
-    if (longer == 0) return ordered_steps<Op, T, Acc, Steps>(x, out);
+    if (longer == 0) return whole_steps<Op, T, Acc, Steps>(x, out);
   }
-  ordered_rest<Op, T, Acc, Steps>(x, longer, out);
+  partial_step<Op, T, Acc, Steps>(x, longer, out);
 }
 
 // Of a contiguous chunk of n < kChunk elements, at least one, out[subtree].
@@ -71,13 +71,13 @@ TR_HD void ordered_rest(const char* bytes, int64_t n, Acc* __restrict out) {
   const int longer = static_cast<int>(n % kLeaves);
   switch (n / kLeaves) {
     case 0:
-      return ordered_end<Op, T, Acc, 0>(x, longer, out);
+      return ordered_steps<Op, T, Acc, 0>(x, longer, out);
     case 1:
-      return ordered_end<Op, T, Acc, 1>(x, longer, out);
+      return ordered_steps<Op, T, Acc, 1>(x, longer, out);
     case 2:
-      return ordered_end<Op, T, Acc, 2>(x, longer, out);
+      return ordered_steps<Op, T, Acc, 2>(x, longer, out);
     default:
-      return ordered_end<Op, T, Acc, 3>(x, longer, out);
+      return ordered_steps<Op, T, Acc, 3>(x, longer, out);
   }
 }
 

@@ -23,7 +23,7 @@ void fold(Acc* x, int64_t size, int64_t count) {
 // One tree whose values are rows of `width` adjacent columns, in place: the results are x[0 .. width). Inlined where
 // the width is a constant, of a vector or two.
 template <class Op, class Acc>
-TR_HD void fold_narrow_columns(Acc* x, int64_t size, int64_t width) {
+TR_HD void fold_columns_inlined(Acc* x, int64_t size, int64_t width) {
   for (size /= 2; size >= 1; size /= 2) {
     for (int64_t i = 0; i < size; ++i) {
       const Acc *left = x + 2 * i * width, *right = left + width;
@@ -36,7 +36,7 @@ TR_HD void fold_narrow_columns(Acc* x, int64_t size, int64_t width) {
 
 template <class Op, class Acc>
 void fold_columns(Acc* x, int64_t size, int64_t width) {
-  fold_narrow_columns<Op>(x, size, width);
+  fold_columns_inlined<Op>(x, size, width);
 }
 
 // x as `rows` rows of `columns`, written as `columns` rows.

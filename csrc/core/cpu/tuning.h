@@ -18,7 +18,9 @@ constexpr int64_t kTasksPerThread = 4;
 // what one row gives is long enough (4 KiB of fp32) for the hardware prefetcher.
 constexpr int64_t kStripBytes = 4096;
 
-// Fewer columns than this do not fill a vector, so their leaves are transposed before the tree.
+// Fewer columns than this are slow to combine by a loop over them, so their leaves are transposed before the tree; but
+// four and eight, of which a loop of constant length is a vector or two: of eight, 36 ns a chunk for 69, with AVX2 6
+// for 68.
 constexpr int64_t kNarrowColumns = 16;
 
 // From here on a loop over the columns of some rows is long enough to be run row by row; below, rows that follow one
