@@ -130,10 +130,12 @@ def test_atomic_is_one_pass():
 
 def test_atomic_leaves_partials_where_these_are_faster():
     """Where CTAs are too many for the kernel that zeroes to come early, and too few for it not to matter."""
-    for log_n, finish in ((14, "cluster"), (20, "atomic"), (22, "partials"), (24, "partials"), (26, "atomic")):
+    cases = {2**14: "cluster", 2**20: "atomic", 2**22: "partials", 2**24: "partials", 30_000_000: "partials"}
+    cases |= {2**26: "atomic", 2**26 + 5000: "atomic", 70_000_000: "atomic"}
+    for n, finish in cases.items():
         with typical_gpu((9, 0), 132):
-            plan = torch_reduce.explain(torch.empty(2**log_n, device="meta"), mode="atomic", device="cuda")
-        assert plan.finish == finish, f"2^{log_n}"
+            plan = torch_reduce.explain(torch.empty(n, device="meta"), mode="atomic", device="cuda")
+        assert plan.finish == finish, n
 
 
 def test_small_columns_by_16_bytes():

@@ -213,8 +213,9 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
   plan.launches = 2;
   // Accumulators that are not the output would have to be waited for, to be rounded: partials are faster.
   // Nor are atomics faster where the kernel that zeroes comes late.
-  const bool zeroed_late = plan.family == Family::Rows && plan.units > outputs && plan.grid >= kAtomicsZeroedLate &&
-                           plan.grid < kAtomicsLong;
+  const int64_t bytes = outputs * p.layout.n * static_cast<int64_t>(size_of(p.in));
+  const bool zeroed_late =
+      plan.family == Family::Rows && plan.units > outputs && plan.grid >= kAtomicsZeroedLate && bytes <= kAtomicsLong;
   if (p.mode == Mode::Atomic && p.op == Op::Sum && p.out == p.compute && dense(p.layout) && !zeroed_late) {
     plan.finish = Finish::Atomic;  // the other launch comes before, and zeroes
   } else {

@@ -149,11 +149,11 @@ constexpr int64_t kStripsLeastUnits = 4;
 constexpr int64_t kRun = 64;
 
 // A kernel of more than 128 CTAs lets the next one come when all have read (allow_next_kernel_if_small), and that is
-// one that zeroes, which the next sum waits for; of so many CTAs of rows that share few outputs, partials are faster,
+// one that zeroes, which the next sum waits for. With so many CTAs of rows that share few outputs, partials are faster,
 // until the sum is so long that it is all the same. fp32 by atomics and by partials: 2^20 elements (128 CTAs) 3.55
-// and 3.60 us, 1,116,193 (137) 4.1 and 3.8, 2^22 (512) 6.80 and 6.40, 2^24 (2048) 17.65 and 17.09, 2^26 (4096) 60.5
-// and 60.5.
-constexpr int64_t kAtomicsZeroedLate = 129, kAtomicsLong = 4096;
+// and 3.60 us, 1,116,193 (137) 4.1 and 3.8, 2^22 6.80 and 6.40, 2^24 17.65 and 17.09, 26,538,945 26.1 and 25.7,
+// 46,745,748 43.3 and 43.3, 2^26 60.5 and 60.5. In bytes, the second.
+constexpr int64_t kAtomicsZeroedLate = 129, kAtomicsLong = int64_t{128} << 20;
 
 constexpr int kFinishThreads = 1024;
 // The partials of a CTA of a cluster, at least: one CTA took 11 us for 65,536.
