@@ -169,9 +169,7 @@ def ways(rows: list[dict]) -> str:
     for r in rows:
         plan = r["contenders"]["deterministic"]["plan"]
         loads = "16 bytes" if plan["vector"] else "an element"
-        groups.setdefault((not r["keeps_order"], plan["family"], loads), []).append(
-            r["contenders"]["deterministic"]
-        )
+        groups.setdefault((not r["keeps_order"], plan["family"], loads), []).append(r["contenders"]["deterministic"])
     lacking = sum(math.log(c["times_limit"]["median"]) for found in groups.values() for c in found)
     lines = []
     for (other_order, family, loads), found in sorted(groups.items()):

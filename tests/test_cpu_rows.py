@@ -94,26 +94,44 @@ start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 for guard in (start, start + (pages + 1) * page):
     assert libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), 0) == 0
 inside = torch.frombuffer(memory, dtype=torch.uint8)[page:-page]
+lengths = (*range(1, 300), *range(500, 530), 767, 768, 769, *range(1000, 1030), 2000, 2047)
+
+def same(values, at_start, dim, op, what):
+    size = values.numel() * values.element_size()
+    part = inside[:size] if at_start else inside[inside.numel() - size :]
+    x = part.view(values.dtype).view(values.shape)
+    x.copy_(values)
+    reduce = getattr(torch_reduce, op)
+    assert_same_bits(reduce(x, dim), reduce(values, dim), f"{name} {values.dtype} {tuple(values.shape)} {op}")
+    return x
+
+def read_all():
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int16, torch.int32):
+        for n in lengths:
+            for op in ("sum", "amax"):
+                for at_start in (True, False):
+                    x = same(fill((3, n), dtype, op=op), at_start, 1, op, n)
+                    getattr(torch_reduce, op)(x[0])
+                    getattr(torch_reduce, op)(x[2])
+        # Whole chunks, of which some lines are asked for before they are read: an odd number, and parts of one.
+        for size in (1 << 19, 14 << 20, 25 << 20):
+            for rest in (0, 1, 1023):
+                n = (size // dtype.itemsize // 1024 | 1) * 1024 + rest
+                for op in ("sum", "amax"):
+                    same(fill((n,), dtype, op=op), False, 0, op, n)
+        large = inside.view(dtype)[-(inside.numel() // dtype.itemsize // 1000 * 1000) :].view(-1, 1000)
+        large.fill_(1)
+        assert (torch_reduce.sum(large, 1) == 1000).all()
+
 for name in ("baseline", "avx2", "avx512"):
+    forced = cpu_capability(name)
     try:
-        with cpu_capability(name):
-            for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-                for n in (*range(1, 300), *range(500, 530), 767, 768, 769, *range(1000, 1030), 2000, 2047):
-                    for op in ("sum", "amax"):
-                        values = fill((3, n), dtype, op=op)
-                        size = 3 * n * dtype.itemsize
-                        for part in (inside[:size], inside[inside.numel() - size :]):
-                            x = part.view(dtype).view(3, n)
-                            x.copy_(values)
-                            reduce = getattr(torch_reduce, op)
-                            assert_same_bits(reduce(x, 1), reduce(values, 1), f"{name} {dtype} {n} {op}")
-                            reduce(x[0])
-                            reduce(x[2])
-                large = inside.view(dtype)[-(inside.numel() // dtype.itemsize // 1000 * 1000) :].view(-1, 1000)
-                large.fill_(1)
-                assert (torch_reduce.sum(large, 1) == 1000).all()
+        forced.__enter__()
     except ValueError:
         print("without", name)
+        continue
+    read_all()
+    forced.__exit__(None, None, None)
 print("all read")
 """
 

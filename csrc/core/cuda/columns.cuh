@@ -218,9 +218,9 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   const Acc* top = slots + log_pushes * width;
   if (kPacked && alone) {  // neighbours by neighbouring lanes, as lanes' own sixteen are 128 bytes
     __syncwarp();
-    const int first = warp_x * owners * V;
-    for (int i = lane; i < owners * V && column0 + first + i < a.columns; i += kWarp) {
-      send(column0 + first + i, top[first + i]);
+    const int of_warp = warp_x * owners * V;
+    for (int i = lane; i < owners * V && column0 + of_warp + i < a.columns; i += kWarp) {
+      send(column0 + of_warp + i, top[of_warp + i]);
     }
   } else if (alone) {
     if (lane < across && inside) {

@@ -62,11 +62,12 @@ __device__ __forceinline__ bool all_agree(bool v) {
 #endif
 }
 
-// The sum of all lanes' values, in each of them: one instruction, where shuffles of an int64 are ten.
-__device__ __forceinline__ int add_across_warp(int v) {
-#if defined(__CUDA_ARCH__)
+// The sum of all lanes' values, in every lane: one instruction, where shuffles of an int64 are ten.
+__device__ __forceinline__ uint32_t sum_across_warp(uint32_t v) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   return __reduce_add_sync(kAllLanes, v);
 #else
+  for (int mask = 1; mask < kWarp; mask *= 2) v += exchange(v, mask);
   return v;
 #endif
 }

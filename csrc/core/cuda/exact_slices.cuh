@@ -207,17 +207,7 @@ __device__ __forceinline__ int128 join(int64_t first, int64_t second) {
   return (static_cast<int128>(first) << kSliceBits) + second;
 }
 
-// The sum of all lanes' values, in every lane.
-__device__ __forceinline__ uint32_t sum_across_warp(uint32_t v) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-  return __reduce_add_sync(0xffffffffu, v);
-#else
-  for (int mask = 1; mask < kWarp; mask *= 2) v += exchange(v, mask);
-  return v;
-#endif
-}
-
-// Pieces of 27 bits, as 32 of those fit 32 bits.
+// The sum of all lanes' values, in every lane: of pieces of 27 bits, as 32 of those fit 32 bits.
 __device__ __forceinline__ int128 sum_across_warp(int64_t v) {
   constexpr uint32_t kMask = (1u << 27) - 1;
   const uint32_t low = sum_across_warp(static_cast<uint32_t>(v) & kMask);

@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
 #pragma unroll
         for (int i = 1; i < AtOnce * kSets; ++i) set[0] = O::combine(set[0], set[i]);
         if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
-          set[0] = add_across_warp(static_cast<int>(set[0]));  // of up to four chunks, so it fits
+          set[0] = static_cast<int32_t>(sum_across_warp(static_cast<uint32_t>(set[0])));  // of four chunks at most
         } else {
           set[0] = tree_across_warp<O>(set[0]);
         }
