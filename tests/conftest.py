@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import torch_reduce
+from torch_reduce.testing import cpu_capability
 
 
 def why_no_cuda() -> str | None:
@@ -51,6 +52,16 @@ def pytest_report_header() -> str:
     return (
         f"torch {torch.__version__}, library for {build['torch']}, CPU {torch.ops.reduce._cpu_capability()}, GPU: {gpu}"
     )
+
+
+@pytest.fixture(params=["baseline", "avx2", "avx512"])
+def capability(request):
+    """Every instruction set of the CPU kernels, in force for one test; those that this CPU lacks are skipped."""
+    try:
+        with cpu_capability(request.param):
+            yield request.param
+    except ValueError:
+        pytest.skip(f"this CPU has no {request.param}")
 
 
 @pytest.fixture

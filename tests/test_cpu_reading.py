@@ -4,21 +4,12 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import assert_same_bits, cpu_capability, fill, model, num_threads
+from torch_reduce.testing import assert_same_bits, fill, model, num_threads
 
 KIB, MIB = 1 << 10, 1 << 20
 # Bytes below and above those from which more is fetched ahead (csrc/core/cpu/tuning.h).
 SIZES = [200 * KIB, 600 * KIB, MIB, 13 * MIB, 25 * MIB]
 SIZE_DTYPES = [torch.int8, torch.float16, torch.bfloat16, torch.float32, torch.float64]
-
-
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
-def capability(request):
-    try:
-        with cpu_capability(request.param):
-            yield request.param
-    except ValueError:
-        pytest.skip(f"this CPU has no {request.param}")
 
 
 @pytest.mark.parametrize("size", SIZES)

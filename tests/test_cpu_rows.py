@@ -8,22 +8,13 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import assert_same_bits, cpu_capability, fill, model, num_threads
+from torch_reduce.testing import assert_same_bits, fill, model, num_threads
 
 LENGTHS = [1, 15, 17, 31, 33, 255, 256, 257, 271, 272, 273, 300, 511, 512, 513, 700, 767, 768, 769, 992, 1000, 1008]
 LENGTHS += [1023, 1024, 1025, 1280, 1537, 2000, 2047, 2048, 2049, 3071, 17 * 1024 + 5]
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 INF = float("inf")
 ROWS = 37  # more than are combined at a time, and not a multiple of them
-
-
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
-def capability(request):
-    try:
-        with cpu_capability(request.param):
-            yield request.param
-    except ValueError:
-        pytest.skip(f"this CPU has no {request.param}")
 
 
 @pytest.mark.parametrize("n", LENGTHS)
