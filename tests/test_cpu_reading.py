@@ -79,6 +79,10 @@ def is_in_strips(x, dim=None):
     return torch_reduce.explain(x, dim).reads == "strips"
 
 
+def is_in_bundles(x, dim=None):
+    return torch_reduce.explain(x, dim).reads == "bundles"
+
+
 @pytest.mark.parametrize("rows, length", STRIPS, ids=str)
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
 @pytest.mark.parametrize("op", ["sum", "prod"])
@@ -145,3 +149,57 @@ def test_strips_read_no_memory_behind_the_tensor(capability):
                 x = whole[:-64].view(2, length, rows)[:, 4:].permute(2, 0, 1)
                 assert is_in_strips(x)
                 assert_like_contiguous(x)
+
+
+# Columns, elements of a column: a bundle is 2, 4, 8 or 16 columns, with columns behind the last bundle or none; leaves
+# of one to 31 lines, and subtrees of half a chunk and of a quarter.
+BUNDLES = [(32, 512), (67, 256), (4096, 768), (103, 1280), (70, 1536), (1000, 2304), (65, 7936)]
+BUNDLES += [(130, 384), (512, 640), (300, 64), (259, 320), (1111, 192)]
+
+
+@pytest.mark.parametrize("columns, length", BUNDLES, ids=str)
+@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+@pytest.mark.parametrize("op", ["sum", "prod"])
+def test_bundles(op, dtype, columns, length, capability):
+    """Adjacent columns that are whole chunks together, in one line and in a part of longer ones."""
+    wide = fill((length, columns + 24), dtype, op=op).T
+    x = wide[3:-21]
+    assert is_in_bundles(x)
+    assert_same_bits(getattr(torch_reduce, op)(x), model(x, op=op), "against the model")
+    assert_like_contiguous(wide, op=op)
+    assert_like_contiguous(x[16:], op=op)
+
+
+@pytest.mark.parametrize("columns, length", [(40, 512), (96, 768), (256, 640), (512, 192)], ids=str)
+@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+def test_bundles_of_several_outer_rows(dtype, columns, length, capability):
+    """Outer dims that are reduced, too, or kept."""
+    x = fill((3, 2, length, columns + 1), dtype)[..., 1:].transpose(2, 3)
+    assert is_in_bundles(x) and is_in_bundles(x, (1, 2, 3)) and is_in_bundles(x, (2, 3))
+    for dim in (None, (1, 2, 3), (0, 2, 3), (2, 3)):
+        assert_like_contiguous(x, dim)
+    odd = x[:, :, 1:]
+    assert not is_in_bundles(odd) and is_in_bundles(odd, (2, 3))
+    for dim in (None, (2, 3)):
+        assert_like_contiguous(odd, dim)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_bundles_in_threads(threads, capability):
+    """Strips of bundles, the last of which begins before the one before it ends."""
+    x = fill((768, 8000), torch.float32).T
+    with num_threads(threads):
+        for part in (x, x[:4321], x[:801], x[1:]):
+            assert is_in_bundles(part)
+            assert_like_contiguous(part)
+
+
+def test_bundles_read_no_memory_beside_the_tensor(capability):
+    """Whole vectors of the last columns, and of those behind the last bundle, would."""
+    for columns, length in ((64, 512), (79, 256), (130, 384)):
+        for dtype in STRIP_DTYPES:
+            whole = torch.full((columns * length + 128,), torch.nan, dtype=dtype)
+            whole[64:-64] = fill((columns * length,), dtype)
+            x = whole[64:-64].view(length, columns).T
+            assert is_in_bundles(x)
+            assert_like_contiguous(x)

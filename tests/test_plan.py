@@ -228,6 +228,19 @@ def test_strips_of_all_threads_fit(dtype, shape, threads):
     assert 16 * 256 * 4 <= held <= MAX_SCRATCH  # the leaves of 16 rows, at least
 
 
+@pytest.mark.parametrize("threads", [1, 2, 8, 32, 192])
+@pytest.mark.parametrize("shape", [(100_000, 512), (8000, 768), (3000, 7936), (70, 256), (5000, 320)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_bundles_of_all_threads_fit(dtype, shape, threads):
+    """Columns that are whole chunks some at a time go by bundles, of which every thread holds some results."""
+    x = torch.empty(shape[::-1], dtype=dtype, device="meta").T
+    with num_threads(threads):
+        plan = torch_reduce.explain(x, device="cpu")
+    assert plan.reads == "bundles" and plan.split == math.ceil(x.numel() / 1024)
+    held = plan.scratch_bytes - plan.split * max(dtype.itemsize, 4)
+    assert 16 * 4 <= held <= MAX_SCRATCH
+
+
 @pytest.mark.parametrize("shape, dim", [((54, 127), 0), ((3, 5, 2, 68, 5), 1), ((50, 15), 1), ((1000, 64), 1)], ids=str)
 @pytest.mark.parametrize("vector", [False, True])
 def test_loads_alone_are_constrained(shape, dim, vector):

@@ -24,7 +24,7 @@ class Plan:
         reads: what one load takes, in words: ``"16 bytes"``, ``"16 bytes anywhere"`` (that begin at any element),
             ``"runs, 16 bytes anywhere"`` (of several runs of neighbours, where the order is free), ``"pairs"`` or
             ``"elements"``, and ``"strips, "`` before it where rows lie across memory; on the CPU ``"neighbours"``,
-            ``"elements"`` or ``"strips"``.
+            ``"elements"``, ``"strips"`` or ``"bundles"``.
         grid: CTAs of the main launch (tasks on the CPU).
         block: threads of a CTA.
         split: how many CTAs (tasks) share one output.

@@ -147,10 +147,10 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
         .add("launches", launches);
   };
   auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes,
-                    bool by_strips) {
+                    const char* across) {
     const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
     return describe(family, side_by_side,
-                    by_strips      ? "strips"
+                    across         ? across
                     : side_by_side ? "neighbours"
                                    : "elements",
                     tasks, 1, split, 0, scratch_bytes, expected_bytes, split > 1 ? "partials" : "direct", 0)
@@ -163,11 +163,15 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
     return on_cpu(plan.groups == 0 ? "empty"
                   : plan.group > 1 ? "columns"
                                    : "rows",
-                  plan.groups * plan.split, plan.split, plan.scratch_bytes, in_and_out + 2 * plan.scratch_bytes, false);
+                  plan.groups * plan.split, plan.split, plan.scratch_bytes, in_and_out + 2 * plan.scratch_bytes,
+                  nullptr);
   }
   if (!on_cuda) {
     const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
-    return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes, plan.by_strips);
+    return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes,
+                  plan.by_bundles  ? "bundles"
+                  : plan.by_strips ? "strips"
+                                   : nullptr);
   }
   const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
   if (is_accumulated(p)) {

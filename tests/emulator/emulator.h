@@ -10,6 +10,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <string>  // libstdc++ 13 has __attribute__((__noinline__)) in it, which the macro below would break
 #include <type_traits>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../problem.h"
+#include "bundle_leaves.h"
 #include "chunks.h"
 #include "strip_group.h"
 
@@ -9,16 +10,24 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 template <class T, class Acc>
 Elements<Acc> converting() {
-  return {sizeof(T), 0, convert<T, Acc>, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+  return {sizeof(T), 0, convert<T, Acc>, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 }
 
 template <class Op, class T, class Acc>
 Elements<Acc> reading() {
   void (*strips)(const StripGroups<Acc>&) = nullptr;
-  if constexpr (!order_free<Op, Acc>) strips = strip<Op, T, Acc>;
-  return {sizeof(T),          identity_bits<Op, T>(), convert<T, Acc>,
-          leaves<Op, T, Acc>, trees<Op, T, Acc>,      windows<Op, T, Acc>,
-          chunks<Op, T, Acc>, rest<Op, T, Acc>,       strips};
+  void (*bundles)(const BundleLeaves<Acc>&) = nullptr;
+  if constexpr (!order_free<Op, Acc>) strips = strip<Op, T, Acc>, bundles = bundle_leaves<Op, T, Acc>;
+  return {sizeof(T),
+          identity_bits<Op, T>(),
+          convert<T, Acc>,
+          leaves<Op, T, Acc>,
+          trees<Op, T, Acc>,
+          windows<Op, T, Acc>,
+          chunks<Op, T, Acc>,
+          rest<Op, T, Acc>,
+          strips,
+          bundles};
 }
 
 // A type that is common with this compute type has its own loops; the others are converted in blocks.

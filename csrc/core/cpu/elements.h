@@ -42,6 +42,21 @@ struct StripGroups {
   int64_t out_stride;  // from one period to the next
 };
 
+// Leaves of bundles that are combined together.
+constexpr int kBundleLeaves = 2, kLogBundleLeaves = 1;
+
+// Lines of bundles side by side: those of kBundleLeaves neighbouring leaves.
+template <class Acc>
+struct BundleLeaves {
+  const char* x;           // the first leaf's first line
+  int64_t stride, step;    // bytes from a leaf's line to the next leaf's, and to the leaf's next one
+  int64_t columns, steps;  // of a bundle; lines of a leaf
+  int64_t parts, chunks;   // subtrees of a chunk; chunks of a bundle
+  int64_t count;           // bundles, at least a vector of them
+  Acc* out;                // [subtree][bundle]: the trees over the leaves
+  int64_t out_stride;      // from a subtree to the next
+};
+
 // Strides count elements. All but `convert` are null for rare types, which are converted first.
 template <class Acc>
 struct Elements {
@@ -64,6 +79,8 @@ struct Elements {
   void (*rest)(const char* x, int64_t n, Ahead ahead, Acc* out);
   // Null where the order is free.
   void (*strip)(const StripGroups<Acc>& groups);
+  // Null where strip is.
+  void (*bundle_leaves)(const BundleLeaves<Acc>& lines);
 };
 
 TR_HD void prefetch_bytes(const char* x, int64_t bytes) {

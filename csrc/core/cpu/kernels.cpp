@@ -1,6 +1,7 @@
 // The kernels of one instruction set: TR_CPU_NAMESPACE names it (kernels.h).
 #include "kernels.h"
 
+#include "bundles.h"
 #include "chunk_columns.h"
 #include "columns.h"
 #include "rows.h"
@@ -55,6 +56,8 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
                          out,     partials.data};
   if (plan.by_chunks) {
     reduce_chunks(job, threads);
+  } else if (plan.by_bundles) {
+    if constexpr (!order_free<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
   } else if (plan.by_strips) {
     if constexpr (!order_free<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows && SegmentsKernel<Op, Acc>::takes(job)) {

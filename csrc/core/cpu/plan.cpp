@@ -7,7 +7,7 @@
 #include "../integers.h"
 #include "../order.h"
 #include "chunk_columns.h"
-#include "strip_rows.h"
+#include "plan_across.h"
 #include "tuning.h"
 
 namespace torch_reduce::cpu {
@@ -39,45 +39,6 @@ Family choose(const Layout& l, const Constraint& c) {
   }
   if (prefers_columns(l)) return Family::Columns;
   return l.n <= kLeaves ? Family::ShortRows : Family::Rows;
-}
-
-// How many lines of the innermost reduced dim are copied at a time into their logical order; 0 if they lie in memory in
-// that order, or are too long.
-int64_t tile_lines(const Layout& l, int64_t element_size, int threads) {
-  if (l.reduced_dims < 2 || l.n <= kChunk) return 0;
-  const ReducedDim &inner = l.reduced[l.reduced_dims - 1], &outer = l.reduced[l.reduced_dims - 2];
-  if (outer.stride == 0 || outer.stride >= inner.stride) return 0;
-  const int64_t line = inner.size * element_size;
-  const int64_t share = kAllTilesBytes / threads - kChunk * element_size;  // a tile comes with a chunk
-  const int64_t most = std::min(kMostTileBytes, std::max(kTileBytes, share));
-  int64_t lines = std::min(std::max(kTileBytes / line, std::min(kEnoughTileLines, most / line)), outer.size);
-  const int64_t whole = kCacheLine / element_size;  // in squares, but for what is left of the dim
-  if (lines > whole) lines -= lines % whole;
-  return lines < kFewestTileLines ? 0 : lines;
-}
-
-// Whether rows are reduced in strips, where tiles would have `lines` lines.
-bool has_strips(const Problem& p, int64_t lines, bool wide) {
-  const Layout& l = p.layout;
-  const int dim = strip_dim(l);
-  if (dim < 0 || l.n == 0 || l.reduced[dim].size < kFewestStripRows) return false;
-  // Where the order is free there are better ways, and elements of other types are converted first.
-  if (is_order_free(p.op, p.compute) || !is_floating(p.in)) return false;
-  if ((p.in == DType::Float64) != (p.compute == DType::Float64)) return false;
-  const int64_t length = strip_row_length(l), read = strip_lines(l);
-  if (length < kFewestStripElements || l.outputs * chunk_count(l.n) > kMostChunkColumns) return false;
-  if (lines == 0 || dim != l.reduced_dims - 2) return true;  // the other way is element by element
-  const ReducedDim& inner = l.reduced[l.reduced_dims - 1];
-  if (inner.size % kFewestStripGroup != 0) return false;
-  if (inner.stride * static_cast<int64_t>(size_of(p.in)) >= kPage) return false;
-  return static_cast<double>(read) <= most_strip_reads(wide, read) * static_cast<double>(length);
-}
-
-// A tile, and the chunk that the one before it has begun.
-int64_t tile_bytes(const Problem& p, int64_t lines) {
-  if (lines == 0) return 0;
-  const int64_t elements = lines * p.layout.reduced[p.layout.reduced_dims - 1].size + kChunk;
-  return elements * static_cast<int64_t>(size_of(p.in));
 }
 
 // Elements that differ in address; an expanded dim is read from memory once.
@@ -113,24 +74,10 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, b
     return plan;
   }
 
-  if (plan.family == Family::Rows) plan.tile_lines = tile_lines(l, static_cast<int64_t>(size_of(p.in)), threads);
-  if (plan.family == Family::Rows && constraint.family < 0 && constraint.split == 0 &&
-      has_strips(p, plan.tile_lines, wide)) {
-    const int64_t rows = l.reduced[strip_dim(l)].size, length = strip_row_length(l);
-    plan.by_strips = true;
-    plan.tile_lines = 0;
-    plan.strip = std::min(kStripRows, rows / kFewestStripRows * kFewestStripRows);
-    const auto held = [&] { return strip_bytes(l, plan.strip, acc, static_cast<int64_t>(size_of(p.in))); };
-    while (plan.strip > kFewestStripRows && threads * held() > kAllTilesBytes) plan.strip -= kFewestStripRows;
-    plan.strips = ceil_div(rows, plan.strip);
-    plan.tasks = l.outputs * (l.n / (rows * length)) * plan.strips;
-    plan.grain = is_for_one_thread(l) ? plan.tasks : ceil_div(kGrain, plan.strip * length);
-    plan.split = chunk_count(l.n);
-    plan.piece_chunks = 1;
-    plan.scratch_bytes = l.outputs * plan.split * acc;
-    plan.expected_bytes += 2 * plan.scratch_bytes;
-    plan.scratch_bytes += std::min<int64_t>(threads, plan.tasks) * held();
-    return plan;
+  if (plan.family == Family::Rows) {
+    const bool is_free = constraint.family < 0 && constraint.split == 0;
+    if (is_free && (plan_bundles(p, threads, plan) || plan_strips(p, threads, wide, plan))) return plan;
+    plan.tile_lines = tile_lines(p, threads);
   }
 
   const int64_t elements = l.n * l.outputs;

@@ -19,6 +19,7 @@ struct CpuPlan {
   int64_t scratch_bytes = 0;   // partials; and, of each thread that works, its tile or its strips' sums
   int64_t expected_bytes = 0;  // memory traffic: input, output and partials
   bool by_chunks = false;      // Columns of chunk_columns(): every piece is one chunk
+  bool by_bundles = false;     // Rows in bundles (bundles.h), `strip` side by side: every piece is one chunk
   bool by_strips = false;      // Rows in strips (strips.h), `strip` side by side: every piece is one chunk
 };
 

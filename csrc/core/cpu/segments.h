@@ -28,10 +28,7 @@ class SegmentsKernel {
         at_once_(in_place_ ? kMostAtOnce : outputs_at_once(segment_ * size_)),
         ahead_(ahead_of_segments(job.ahead())),
         fetches_(fetches_segments(size_, job.plan.expected_bytes, kIsWide)),
-        held_memory_(smaller(at_once_, job.layout().outputs) * held_bytes() + kLine) {
-    const auto address = reinterpret_cast<uintptr_t>(held_memory_.data);
-    held_ = held_memory_.data + (-address & (kLine - 1));
-  }
+        held_(smaller(at_once_, job.layout().outputs) * held_bytes()) {}
 
   // An item is an output.
   void run(int64_t begin, int64_t end) {
@@ -83,7 +80,7 @@ class SegmentsKernel {
 
   // A line more than a chunk, or the same places of all outputs would share a set of the first cache.
   int64_t held_bytes() const { return kChunk * size_ + kLine; }
-  char* held(int64_t i, int64_t element) const { return held_ + i * held_bytes() + element * size_; }
+  char* held(int64_t i, int64_t element) const { return held_.data + i * held_bytes() + element * size_; }
 
   // The chunk at element k of every output, where each of its windows lies in one segment: nothing is copied.
   void add_in_place(Cursor& cursor, int64_t k, int64_t outputs, const int64_t* offset) {
@@ -191,9 +188,8 @@ class SegmentsKernel {
   const int64_t at_once_;  // outputs
   const Ahead ahead_;
   const bool fetches_;
-  int64_t distance_ = 0;  // bytes
-  Buffer<char> held_memory_;
-  char* held_;                  // of each output, the elements of a chunk that has begun
+  int64_t distance_ = 0;        // bytes
+  Buffer<char> held_;           // of each output, the elements of a chunk that has begun
   int64_t count_[kMostAtOnce];  // how many they are
   Stack<Op, Acc> stacks_[kMostAtOnce];
   alignas(64) Acc slots_[kSlots * kSubtrees];

@@ -27,9 +27,7 @@ class StripsKernel {
         vector_memory_(vectors_),
         memory_(vectors_ * vector_places() + buffer_places()) {
     fill_elements(job.elements.identity, job.elements.size, kWidth, identity_);
-    // Vectors do not cross lines of the cache.
-    Acc* const begin = memory_.data;
-    ended_ = begin + (-reinterpret_cast<uintptr_t>(begin) % kLine) / sizeof(Acc);
+    ended_ = memory_.data;
     buffer_ = reinterpret_cast<char*>(ended_ + vectors_ * vector_places());
   }
 
@@ -45,7 +43,6 @@ class StripsKernel {
 
  private:
   static constexpr int kWidth = kLanes<Acc>;
-  static constexpr int64_t kLine = 64;
   static constexpr Place<Acc> kSign = static_cast<Place<Acc>>(uint64_t{1} << (8 * sizeof(Acc) - 1));
 
   // Rows, one in each lane.
@@ -70,9 +67,7 @@ class StripsKernel {
   Acc* ended(int v) const { return ended_ + v * vector_places(); }
   Acc* late(int v) const { return ended(v) + kPeriodsTogether * period_places(); }
   Acc* leaves(int v) const { return late(v) + groups_ * kWidth; }
-  int64_t buffer_places() const {
-    return (StripStreams<Acc>::buffer_bytes(shape_) + 2 * kLine) / static_cast<int64_t>(sizeof(Acc));
-  }
+  int64_t buffer_places() const { return StripStreams<Acc>::buffer_bytes(shape_) / static_cast<int64_t>(sizeof(Acc)); }
 
   void start(int64_t output, int64_t outer, int64_t strip) {
     const Layout& l = job_.layout();

@@ -14,9 +14,10 @@ constexpr int64_t kGrain = 32768;
 // More tasks than threads, so that a thread that the system takes away does not hold up the others for long.
 constexpr int64_t kTasksPerThread = 4;
 
-// Compute-type bytes of a strip of columns: the partials of the lower tree levels stay in the first cache, and
-// what one row gives is long enough (4 KiB of fp32) for the hardware prefetcher.
-constexpr int64_t kStripBytes = 4096;
+// Compute-type bytes of a strip of columns: what one row gives is long enough (8 KiB of fp32) for the hardware
+// prefetcher. With half of that, where the partials of the lower tree levels stay in the first cache, (4096, 4096) over
+// 0 of bf16 takes 1.2 to 1.6 times as long, (32, 128, 2048) over 1 1.05 to 1.2, (2048, 2048) transposed 1.1.
+constexpr int64_t kStripBytes = 8192;
 
 // Fewer columns than this are slow to combine by a loop over them, so their leaves are transposed before the tree; but
 // four and eight, of which a loop of constant length is a vector or two: of eight, 36 ns a chunk for 69, with AVX2 6
@@ -35,6 +36,17 @@ constexpr int64_t kMostChunkColumns = int64_t{1} << 20;
 // than none: (20, 100000) transposed takes 0.73 of the time.
 constexpr int64_t kTileBytes = int64_t{64} << 10, kMostTileBytes = int64_t{2} << 20, kAllTilesBytes = int64_t{4} << 20;
 constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16, kCacheLine = 64;
+
+// Bundles of columns (bundle.h). Times torch's speed, before them and with them, AVX-512 and AVX2: rows of 512 elements
+// 0.15, 0.70 and 0.12, 0.65; of 768 0.15, 0.72 and 0.13, 0.60; of 1280 0.22, 0.40 and 0.20, 0.42; of 2304 0.14, 0.46
+// and 0.11, 0.45; of 320 0.17, 0.26 and 0.16, 0.26. With more elements of a bundle for one leaf of each subtree they
+// lose where rows go by strips: of 12544 0.52 and 0.40. A strip's results are 64 KiB, if nothing else asks for fewer:
+// what is read of a line at a time, 16 KB and more, is worth more than results in the first cache (rows of 768 0.51
+// with 4 KiB, 0.72 with 16 KiB; of 2304 0.28 and 0.25, with 64 KiB 0.46).
+constexpr int64_t kMostBundleColumns = 16, kMostBundleElements = 128;
+constexpr int64_t kFewestBundles = 16;  // a vector of them
+constexpr int64_t kBundleBytes = int64_t{64} << 10;
+constexpr int64_t kBundleRows = 10;  // results of a strip that wait at a time: a tree's levels and those to come
 
 // Rows of a strip: four cache lines of 4-byte elements, as rows that do not begin with a line share theirs. Vectors of
 // them take turns of 64 lines: with 16, (1000, 1000) transposed takes 1.2 times as long with AVX2, and all of 256 lines

@@ -1,0 +1,26 @@
+// Reduced dims of which the one outside of the innermost is adjacent in memory, as in a full sum of a transposed
+// matrix. Some adjacent columns of memory, one after the other in the order, are whole chunks: a bundle. The same
+// element of neighbouring bundles is the same place in a chunk.
+#pragma once
+
+#include "../problem.h"
+
+namespace torch_reduce::cpu {
+
+// Of lines that are equal modulo `leaves`, a column of a bundle has one in each of `steps` places. Column by column,
+// their elements belong to `parts` leaves in turn, and so on with the next step of these, and the next chunk.
+struct Bundle {
+  int64_t columns = 0;  // a power of two; 0: there are no bundles
+  int64_t leaves = 0;   // neighbours, whose elements come from neighbouring lines: a subtree of a chunk
+  int64_t parts = 0;    // such subtrees of a chunk
+  int64_t steps = 0;    // lines of a column for each leaf of a subtree
+  int64_t chunks = 0;   // of a bundle
+};
+
+// Where dims are outside of the two, columns are whole bundles.
+Bundle bundle_of(const Layout& layout);
+
+// How many bundles lie side by side.
+int64_t bundles_in_line(const Layout& layout, const Bundle& bundle);
+
+}  // namespace torch_reduce::cpu
