@@ -168,21 +168,20 @@ def ways(rows: list[dict]) -> str:
     groups: dict[tuple, list[dict]] = {}
     for r in rows:
         plan = r["contenders"]["deterministic"]["plan"]
-        loads = "16 bytes" if plan["vector"] else "an element"
-        groups.setdefault((not r["keeps_order"], plan["family"], loads), []).append(r["contenders"]["deterministic"])
+        groups.setdefault((not r["keeps_order"], plan["family"], plan["reads"]), []).append(r["contenders"]["deterministic"])
     lacking = sum(math.log(c["times_limit"]["median"]) for found in groups.values() for c in found)
     lines = []
-    for (other_order, family, loads), found in sorted(groups.items()):
+    for (other_order, family, reads), found in sorted(groups.items()):
         times = [c["times_limit"]["median"] for c in found]
         lost = sum(slower(c, "speedup") for c in found)
         order = "another" if other_order else "the shape's"
         share = 100 * sum(map(math.log, times)) / lacking
-        line = [order, family, loads, len(found), f"{geometric_mean(times):.2f}", f"{max(times):.1f}", lost]
+        line = [order, family, reads, len(found), f"{geometric_mean(times):.2f}", f"{max(times):.1f}", lost]
         lines.append([*line, f"{share:.0f} %"])
     header = [
         "memory's order",
         "family",
-        "a load",
+        "reads",
         "cases",
         "x limit",
         "worst",
