@@ -168,7 +168,9 @@ def ways(rows: list[dict]) -> str:
     groups: dict[tuple, list[dict]] = {}
     for r in rows:
         plan = r["contenders"]["deterministic"]["plan"]
-        groups.setdefault((not r["keeps_order"], plan["family"], plan["reads"]), []).append(r["contenders"]["deterministic"])
+        groups.setdefault((not r["keeps_order"], plan["family"], plan["reads"]), []).append(
+            r["contenders"]["deterministic"]
+        )
     lacking = sum(math.log(c["times_limit"]["median"]) for found in groups.values() for c in found)
     lines = []
     for (other_order, family, reads), found in sorted(groups.items()):

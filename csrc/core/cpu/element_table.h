@@ -10,24 +10,26 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 template <class T, class Acc>
 Elements<Acc> converting() {
-  return {sizeof(T), 0, convert<T, Acc>, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+  Elements<Acc> e;
+  e.size = sizeof(T);
+  e.convert = convert<T, Acc>;
+  return e;
 }
 
 template <class Op, class T, class Acc>
 Elements<Acc> reading() {
-  void (*strips)(const StripGroups<Acc>&) = nullptr;
-  void (*bundles)(const BundleLeaves<Acc>&) = nullptr;
-  if constexpr (!order_free<Op, Acc>) strips = strip<Op, T, Acc>, bundles = bundle_leaves<Op, T, Acc>;
-  return {sizeof(T),
-          identity_bits<Op, T>(),
-          convert<T, Acc>,
-          leaves<Op, T, Acc>,
-          trees<Op, T, Acc>,
-          windows<Op, T, Acc>,
-          chunks<Op, T, Acc>,
-          rest<Op, T, Acc>,
-          strips,
-          bundles};
+  Elements<Acc> e = converting<T, Acc>();
+  e.identity = identity_bits<Op, T>();
+  e.leaves = leaves<Op, T, Acc>;
+  e.trees = trees<Op, T, Acc>;
+  e.windows = windows<Op, T, Acc>;
+  e.chunks = chunks<Op, T, Acc>;
+  e.rest = rest<Op, T, Acc>;
+  if constexpr (!order_free<Op, Acc>) {
+    e.strip = strip<Op, T, Acc>;
+    e.bundle_leaves = bundle_leaves<Op, T, Acc>;
+  }
+  return e;
 }
 
 // A type that is common with this compute type has its own loops; the others are converted in blocks.

@@ -60,27 +60,27 @@ struct BundleLeaves {
 // Strides count elements. All but `convert` are null for rare types, which are converted first.
 template <class Acc>
 struct Elements {
-  int64_t size;       // bytes
-  uint64_t identity;  // an element that changes no result, in the first `size` bytes
+  int64_t size = 0;       // bytes
+  uint64_t identity = 0;  // an element that changes no result, in the first `size` bytes
   // out[i] = x[i * stride]
-  void (*convert)(const char* x, int64_t stride, int64_t count, Acc* out);
+  void (*convert)(const char* x, int64_t stride, int64_t count, Acc* out) = nullptr;
   // out[i] = the tree over leaves of which each combines `steps` rows in sequence: row x[leaf * steps + step][i].
   // Leaves are a power of two and have kRowsAtOnce rows at most.
-  void (*leaves)(const char* const* x, int steps, int leaves, int64_t count, Acc* out);
+  void (*leaves)(const char* const* x, int steps, int leaves, int64_t count, Acc* out) = nullptr;
   // out[i] = the tree of the 2^levels elements from x[i << levels] on; levels is at most 4.
-  void (*trees)(const char* x, int levels, int64_t count, Acc* out);
+  void (*trees)(const char* x, int levels, int64_t count, Acc* out) = nullptr;
   // Of a chunk of `group` adjacent columns, whose rows s * 256 .. s * 256 + 255 are at x[s], out[subtree][column].
   // can_group() says which groups there are. Only the first `steps` (2 or 4) of x are read. Lines `prefetch` bytes
   // ahead of x[0] are fetched unless it is 0.
-  void (*windows)(const char* const* x, int steps, int64_t group, int64_t prefetch, Acc* out);
+  void (*windows)(const char* const* x, int steps, int64_t group, int64_t prefetch, Acc* out) = nullptr;
   // Of each of `chunks` contiguous chunks of one column, out[subtree]; where the order is free, that of all of them.
-  void (*chunks)(const char* x, int64_t chunks, Ahead ahead, Acc* out);
+  void (*chunks)(const char* x, int64_t chunks, Ahead ahead, Acc* out) = nullptr;
   // Of a contiguous chunk of one column that has n < kChunk elements, at least one, out[subtree].
-  void (*rest)(const char* x, int64_t n, Ahead ahead, Acc* out);
+  void (*rest)(const char* x, int64_t n, Ahead ahead, Acc* out) = nullptr;
   // Null where the order is free.
-  void (*strip)(const StripGroups<Acc>& groups);
+  void (*strip)(const StripGroups<Acc>& groups) = nullptr;
   // Null where strip is.
-  void (*bundle_leaves)(const BundleLeaves<Acc>& lines);
+  void (*bundle_leaves)(const BundleLeaves<Acc>& lines) = nullptr;
 };
 
 TR_HD void prefetch_bytes(const char* x, int64_t bytes) {
