@@ -38,6 +38,17 @@ def test_rows(n, dtype, device):
         check(cut_out(values, shift, shift % 2, device), 1, expected, shift)
 
 
+# Whole chunks, and then as many elements as a warp has lanes, fewer, or one more.
+@pytest.mark.parametrize("n", [2049, 2080, 2081, 4128, 6145, 8193, 8224, 16_385], ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int8, torch.bool], ids=str)
+@pytest.mark.parametrize("op", ["sum", "amax", "prod"])
+def test_rows_that_end_in_a_few_elements(op, n, dtype, device):
+    """A few rows and many, whose last elements come with the chunks before them."""
+    for rows, shift, gap in ((9, 3, 0), (700, 1, 1)):
+        x = cut_out(fill((rows, n), dtype, op=op), shift, gap, device)
+        assert_same_bits(getattr(torch_reduce, op)(x, 1), model(x.cpu(), 1, op=op), (rows, shift, gap))
+
+
 @pytest.mark.parametrize("n", [2, 3, 5, 23, 31, 32, 33, 60, 64, 100, 129, 255, 256], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_short_rows(n, dtype, device):
