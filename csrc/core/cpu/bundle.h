@@ -7,13 +7,13 @@
 
 namespace torch_reduce::cpu {
 
-// Of lines that are equal modulo `leaves`, a column of a bundle has one in each of `steps` places. Column by column,
-// their elements belong to `parts` leaves in turn, and so on with the next step of these, and the next chunk.
+// A bundle's lines that are equal modulo `leaves`, `steps` of them, have in the order, column by column, an element of
+// each of `parts` leaves, then the next element of these, and after four of each the next chunk's.
 struct Bundle {
   int64_t columns = 0;  // a power of two; 0: there are no bundles
   int64_t leaves = 0;   // neighbours, whose elements come from neighbouring lines: a subtree of a chunk
   int64_t parts = 0;    // such subtrees of a chunk
-  int64_t steps = 0;    // lines of a column for each leaf of a subtree
+  int64_t steps = 0;    // lines
   int64_t chunks = 0;   // of a bundle
 };
 
