@@ -157,17 +157,38 @@ BUNDLES = [(32, 512), (67, 256), (4096, 768), (103, 1280), (70, 1536), (1000, 23
 BUNDLES += [(130, 384), (512, 640), (300, 64), (259, 320), (1111, 192)]
 
 
+def factors(shape, dtype):
+    """Near 1, so that no product leaves the type."""
+    return (1 + (torch.rand(shape, generator=torch.Generator().manual_seed(3)) - 0.5) / 32).to(dtype)
+
+
 @pytest.mark.parametrize("columns, length", BUNDLES, ids=str)
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
-@pytest.mark.parametrize("op", ["sum", "prod"])
+@pytest.mark.parametrize("op", ["sum", "prod", "mean"])
 def test_bundles(op, dtype, columns, length, capability):
-    """Adjacent columns that are whole chunks together, in one line and in a part of longer ones."""
-    wide = fill((length, columns + 24), dtype, op=op).T
+    """Adjacent columns that are whole chunks together, in one line and in a part of longer ones. Results of 16 bits
+    would hide most of what a wrong order does."""
+    shape, to = (length, columns + 24), torch.promote_types(dtype, torch.float32)
+    wide = (factors(shape, dtype) if op == "prod" else fill(shape, dtype)).T
     x = wide[3:-21]
     assert is_in_bundles(x)
-    assert_same_bits(getattr(torch_reduce, op)(x), model(x, op=op), "against the model")
-    assert_like_contiguous(wide, op=op)
-    assert_like_contiguous(x[16:], op=op)
+    reduce = getattr(torch_reduce, op)
+    result = reduce(x, dtype=to)
+    assert result.isfinite()
+    assert_same_bits(result, model(x, op=op, dtype=to), "against the model")
+    for part in (x, x[16:], wide):
+        assert_same_bits(reduce(part, dtype=to), reduce(part.contiguous(), dtype=to), str(part.shape))
+
+
+@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+def test_bundles_that_overlap(dtype, capability):
+    """Lines that are all the same one, and lines one element apart."""
+    line = fill((3000,), dtype)
+    for x in (line.expand(512, -1).T, line.unfold(0, 512, 1)):
+        assert is_in_bundles(x)
+        result, expected = (torch_reduce.sum(y, dtype=torch.float64) for y in (x, x.contiguous()))
+        assert_same_bits(result, expected)
+        assert_like_contiguous(x)
 
 
 @pytest.mark.parametrize("columns, length", [(40, 512), (96, 768), (256, 640), (512, 192)], ids=str)

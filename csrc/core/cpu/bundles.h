@@ -36,6 +36,7 @@ class BundlesKernel {
 
  private:
   static constexpr int kLogLeaves = 8;
+  static_assert(kBundleRows == kLogLeaves + 2, "what a ColumnStack holds");
 
   // Elements to a place of the dims outside of the two that bundles are of.
   int64_t outer_offset(int64_t place) const {

@@ -121,6 +121,7 @@ class ColumnsKernel {
   ColumnStack<Op, Acc> stack_;
   bool filled_ = false;
   alignas(64) char copies_[kChunk * kMaxGroup * 8];
+  static_assert(kRowsAtOnce * kStripBytes <= kChunk * kMaxGroup * 8, "rows of a strip are copied there");
   alignas(64) char tail_[kChunk * kMaxGroup * 8];
 };
 

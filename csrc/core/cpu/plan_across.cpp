@@ -41,14 +41,17 @@ bool has_strips(const Problem& p, int64_t lines, bool wide) {
   return static_cast<double>(read) <= most_strip_reads(wide, read) * static_cast<double>(length);
 }
 
-// plan.strip rows or bundles of `elements` each are a task, and hold `held` bytes.
+// plan.strip rows or bundles of `elements` each are a task. A thread holds `held` bytes for it: where those of all
+// would be too many, fewer threads work.
 void finish(const Problem& p, int threads, int64_t elements, int64_t held, CpuPlan& plan) {
+  const int64_t most = std::min({int64_t{threads}, plan.tasks, std::max<int64_t>(kAllTilesBytes / held, 1)});
   plan.grain = is_for_one_thread(p.layout) ? plan.tasks : ceil_div(kGrain, plan.strip * elements);
+  if (most < std::min<int64_t>(threads, plan.tasks)) plan.grain = std::max(plan.grain, ceil_div(plan.tasks, most));
   plan.split = chunk_count(p.layout.n);
   plan.piece_chunks = 1;
   const int64_t partials = p.layout.outputs * plan.split * acc_bytes(p);
   plan.expected_bytes += 2 * partials;
-  plan.scratch_bytes = partials + std::min<int64_t>(threads, plan.tasks) * held;
+  plan.scratch_bytes = partials + most * held;
 }
 
 }  // namespace
@@ -56,12 +59,14 @@ void finish(const Problem& p, int threads, int64_t elements, int64_t held, CpuPl
 bool plan_bundles(const Problem& p, int threads, CpuPlan& plan) {
   if (!has_bundles(p)) return false;
   const Layout& l = p.layout;
+  if (is_for_one_thread(l)) threads = 1;
   const Bundle b = bundle_of(l);
   const int64_t in_line = bundles_in_line(l, b), bytes = b.chunks * b.parts * acc_bytes(p);
   const int64_t lines = l.outputs * (l.n / (l.reduced[l.reduced_dims - 1].size * l.reduced[l.reduced_dims - 2].size));
-  const int64_t most = std::min(kBundleBytes, kAllTilesBytes / threads / kBundleRows) / bytes;
+  const int64_t fitting = std::min(kBundleBytes, kAllTilesBytes / threads / kBundleRows) / bytes;
+  const int64_t most = std::max(fitting / kFewestBundles, int64_t{1}) * kFewestBundles;
   // As few strips as there may be, and one for every thread.
-  const int64_t strips = std::max(ceil_div(in_line, std::max(most, kFewestBundles)), ceil_div(threads, lines));
+  const int64_t strips = std::max(ceil_div(in_line, most), ceil_div(threads, lines));
   const int64_t strip = ceil_div(ceil_div(in_line, strips), kFewestBundles) * kFewestBundles;
   plan.by_bundles = true;
   plan.strip = std::min(strip, in_line);

@@ -41,7 +41,7 @@ constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16, kCacheLine = 64;
 // 0.15, 0.70 and 0.12, 0.65; of 768 0.15, 0.72 and 0.13, 0.60; of 1280 0.22, 0.40 and 0.20, 0.42; of 2304 0.14, 0.46
 // and 0.11, 0.45; of 320 0.17, 0.26 and 0.16, 0.26. With more elements of a bundle for one leaf of each subtree they
 // lose where rows go by strips: of 12544 0.52 and 0.40. A strip's results are 64 KiB, if nothing else asks for fewer:
-// what is read of a line at a time, 16 KB and more, is worth more than results in the first cache (rows of 768 0.51
+// what is read of a line at a time, 8 KB and more, is worth more than results in the first cache (rows of 768 0.51
 // with 4 KiB, 0.72 with 16 KiB; of 2304 0.28 and 0.25, with 64 KiB 0.46).
 constexpr int64_t kMostBundleColumns = 16, kMostBundleElements = 128;
 constexpr int64_t kFewestBundles = 16;  // a vector of them
