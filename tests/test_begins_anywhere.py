@@ -43,7 +43,7 @@ def test_rows(n, dtype, device):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int8, torch.bool], ids=str)
 @pytest.mark.parametrize("op", ["sum", "amax", "prod"])
 def test_rows_that_end_in_a_few_elements(op, n, dtype, device):
-    """A few rows and many, whose last elements come with the chunks before them."""
+    """A few rows and many, whose last chunk is a few elements."""
     for rows, shift, gap in ((9, 3, 0), (700, 1, 1)):
         x = cut_out(fill((rows, n), dtype, op=op), shift, gap, device)
         assert_same_bits(getattr(torch_reduce, op)(x, 1), model(x.cpu(), 1, op=op), (rows, shift, gap))

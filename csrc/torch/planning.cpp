@@ -169,9 +169,9 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   if (!on_cuda) {
     const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
     return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes,
-                  plan.by_bundles  ? "bundles"
-                  : plan.by_strips ? "strips"
-                                   : nullptr);
+                  plan.across == cpu::Across::Bundles  ? "bundles"
+                  : plan.across == cpu::Across::Strips ? "strips"
+                                                       : nullptr);
   }
   const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
   if (is_accumulated(p)) {

@@ -64,7 +64,7 @@ TR_HD void unbundle_line(const char* x, Acc* out, int64_t stride) {
 template <class Op, class T, class Acc, int Columns, int Steps>
 void few_bundle_lines(const BundleLeaves<Acc>& b) {
   constexpr int kWidth = kLanes<Acc>;
-  const int64_t stride = b.stride, step_bytes = b.step, out_stride = b.out_stride, count = b.count;
+  const int64_t stride = b.stride, step_bytes = b.bundle.leaves * stride, out_stride = b.out_stride, count = b.count;
   for (int64_t bundle = 0; bundle < count; bundle += kWidth) {
     if (bundle > count - kWidth) bundle = count - kWidth;  // some again
     Vector<Acc> tree[Columns * Steps / kSteps];
@@ -97,23 +97,24 @@ template <class Op, class T, class Acc, int Columns>
 void many_bundle_lines(const BundleLeaves<Acc>& b) {
   constexpr int kWidth = kLanes<Acc>;
   alignas(64) Acc elements[kMostBundleElements * kWidth];  // [column][step][bundle]
-  const int64_t at_once = kMostBundleElements / (Columns * b.steps);
+  const int64_t steps = b.bundle.steps, step_bytes = b.bundle.leaves * b.stride;
+  const int64_t at_once = kMostBundleElements / (Columns * steps);
   for (int64_t bundle = 0; bundle < b.count;) {
     int64_t vectors = (b.count - bundle) / kWidth;
     if (vectors == 0) bundle = b.count - kWidth, vectors = 1;  // some again
     if (vectors > at_once) vectors = at_once;
-    const int64_t width = vectors * kWidth, between = b.parts * width;
+    const int64_t width = vectors * kWidth, between = b.bundle.parts * width;
     for (int64_t leaf = 0; leaf < kBundleLeaves; ++leaf) {
       const char* line = b.x + leaf * b.stride + bundle * Columns * static_cast<int64_t>(sizeof(T));
-      for (int64_t step = 0; step < b.steps; ++step, line += b.step) {
+      for (int64_t step = 0; step < steps; ++step, line += step_bytes) {
         for (int64_t i = 0; i < width; i += kWidth) {
-          unbundle_line<T, Acc, Columns>(line + i * Columns * sizeof(T), elements + step * width + i, b.steps * width);
+          unbundle_line<T, Acc, Columns>(line + i * Columns * sizeof(T), elements + step * width + i, steps * width);
         }
       }
       const Acc* e = elements;
       Acc* out = b.out + bundle;
-      for (int64_t chunk = 0; chunk < b.chunks; ++chunk, e += (kSteps - 1) * between) {
-        for (int64_t part = 0; part < b.parts; ++part, e += width, out += b.out_stride) {
+      for (int64_t chunk = 0; chunk < b.bundle.chunks; ++chunk, e += (kSteps - 1) * between) {
+        for (int64_t part = 0; part < b.bundle.parts; ++part, e += width, out += b.out_stride) {
           for (int64_t i = 0; i < width; i += kWidth) {
             Vector<Acc> v = load<Acc>(e + i);
             TR_UNROLL
@@ -130,7 +131,7 @@ void many_bundle_lines(const BundleLeaves<Acc>& b) {
 
 template <class Op, class T, class Acc>
 void bundle_leaves(const BundleLeaves<Acc>& b) {
-  switch (b.parts == 1 ? b.steps : 0) {
+  switch (b.bundle.parts == 1 ? b.bundle.steps : 0) {
     case 1:
       return few_bundle_lines<Op, T, Acc, 4, 1>(b);
     case 2:
@@ -138,7 +139,7 @@ void bundle_leaves(const BundleLeaves<Acc>& b) {
     case 3:
       return few_bundle_lines<Op, T, Acc, 4, 3>(b);
   }
-  switch (b.columns) {
+  switch (b.bundle.columns) {
     case 2:
       return many_bundle_lines<Op, T, Acc, 2>(b);
     case 4:

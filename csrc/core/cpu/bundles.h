@@ -20,14 +20,15 @@ class BundlesKernel {
 
   // An item is a strip of bundles.
   void run(int64_t begin, int64_t end) {
+    const Layout& l = job_.layout();
     const int64_t strips = job_.plan.strips, strip = job_.plan.strip, size = job_.elements.size;
-    const int64_t outers = job_.plan.tasks / (job_.layout().outputs * strips);
+    const int64_t outers = job_.plan.tasks / (l.outputs * strips);
     for (int64_t item = begin; item < end; ++item) {
       const int64_t behind = item % strips * strip, outer = item / strips % outers, output = item / strips / outers;
       const int64_t first = smaller(behind, in_line_ - strip);  // the last strip begins before the one before it ends
       const char* const x = job_.input_of(output);
       Acc* const partials = job_.partials + output * job_.plan.split;
-      reduce(x + (outer_offset(outer) + first * bundle_.columns) * size);
+      reduce(x + (reduced_offset(l, l.reduced_dims - 2, outer) + first * bundle_.columns) * size);
       deliver(partials + (outer * in_line_ + first) * bundle_.chunks, behind - first);
       if (item % strips == strips - 1 && outer == outers - 1)
         reduce_rest(x, partials, outers * in_line_ * bundle_.chunks);
@@ -38,26 +39,10 @@ class BundlesKernel {
   static constexpr int kLogLeaves = 8;
   static_assert(kBundleRows == kLogLeaves + 2, "what a ColumnStack holds");
 
-  // Elements to a place of the dims outside of the two that bundles are of.
-  int64_t outer_offset(int64_t place) const {
-    const Layout& l = job_.layout();
-    int64_t offset = 0;
-    for (int d = l.reduced_dims - 3; d >= 0; --d) {
-      offset += place % l.reduced[d].size * l.reduced[d].stride;
-      place /= l.reduced[d].size;
-    }
-    return offset;
-  }
-
   void reduce(const char* x) {
     const int64_t line = job_.layout().reduced[job_.layout().reduced_dims - 1].stride * job_.elements.size;
-    BundleLeaves<Acc> b;
+    BundleLeaves<Acc> b{bundle_};
     b.stride = line;
-    b.step = line * bundle_.leaves;
-    b.columns = bundle_.columns;
-    b.steps = bundle_.steps;
-    b.parts = bundle_.parts;
-    b.chunks = bundle_.chunks;
     b.count = b.out_stride = job_.plan.strip;
     stack_.start(bundle_.chunks * bundle_.parts * job_.plan.strip);
     for (int64_t leaf = 0; leaf < bundle_.leaves; leaf += kBundleLeaves) {

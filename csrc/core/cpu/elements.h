@@ -4,6 +4,7 @@
 
 #include "../ops.h"
 #include "../order.h"
+#include "bundle.h"
 #include "tuning.h"
 
 // A loop that writes at or below where it reads, so that a whole vector may be loaded before any of it is stored.
@@ -48,13 +49,12 @@ constexpr int kBundleLeaves = 2, kLogBundleLeaves = 1;
 // Lines of bundles side by side: those of kBundleLeaves neighbouring leaves.
 template <class Acc>
 struct BundleLeaves {
-  const char* x;           // the first leaf's first line
-  int64_t stride, step;    // bytes from a leaf's line to the next leaf's, and to the leaf's next one
-  int64_t columns, steps;  // of a bundle; lines of a leaf
-  int64_t parts, chunks;   // subtrees of a chunk; chunks of a bundle
-  int64_t count;           // bundles, at least a vector of them
-  Acc* out;                // [subtree][bundle]: the trees over the leaves
-  int64_t out_stride;      // from a subtree to the next
+  const Bundle& bundle;
+  const char* x = nullptr;  // the first leaf's first line
+  int64_t stride = 0;       // bytes from a line to the next
+  int64_t count = 0;        // bundles, at least a vector of them
+  Acc* out = nullptr;       // [subtree][bundle]: the trees over the leaves
+  int64_t out_stride = 0;   // from a subtree to the next
 };
 
 // Strides count elements. All but `convert` are null for rare types, which are converted first.

@@ -10,6 +10,16 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 TR_HD int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+// Elements from an output's first one to `place` among its outermost `dims` reduced dims.
+TR_HD int64_t reduced_offset(const Layout& l, int dims, int64_t place) {
+  int64_t offset = 0;
+  for (int d = dims - 1; d > 0; --d) {
+    offset += place % l.reduced[d].size * l.reduced[d].stride;
+    place /= l.reduced[d].size;
+  }
+  return dims > 0 ? offset + place * l.reduced[0].stride : 0;  // the outermost needs no division
+}
+
 template <class Op, class Acc>
 struct Job {
   const Problem& problem;

@@ -54,11 +54,11 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
   const Buffer<Acc> partials(plan.split > 1 ? problem.layout.outputs * plan.split : 0);
   const Job<Op, Acc> job{problem, plan,         make_elements<Op, Acc>(problem), make_writer<Op, Acc>(problem), in,
                          out,     partials.data};
-  if (plan.by_chunks) {
+  if (plan.across == Across::Chunks) {
     reduce_chunks(job, threads);
-  } else if (plan.by_bundles) {
+  } else if (plan.across == Across::Bundles) {
     if constexpr (!order_free<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
-  } else if (plan.by_strips) {
+  } else if (plan.across == Across::Strips) {
     if constexpr (!order_free<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows && SegmentsKernel<Op, Acc>::takes(job)) {
     in_parallel<SegmentsKernel<Op, Acc>>(job, threads);

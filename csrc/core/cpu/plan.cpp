@@ -58,6 +58,8 @@ bool is_for_one_thread(const Layout& l) {
 CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, bool wide) {
   const Layout& l = p.layout;
   const auto acc = static_cast<int64_t>(size_of(p.compute));
+  const bool many = !is_for_one_thread(l);
+  if (!many) threads = 1;
   CpuPlan plan;
   plan.family = choose(l, constraint);
   plan.expected_bytes =
@@ -67,7 +69,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, b
     Constraint columns;
     columns.family = static_cast<int>(Family::Columns);
     plan = make_plan(chunk_columns(p), threads, columns, wide);
-    plan.by_chunks = true;
+    plan.across = Across::Chunks;
     plan.split = l.n / kChunk;
     plan.scratch_bytes = l.outputs * plan.split * acc;
     plan.expected_bytes += plan.scratch_bytes + l.outputs * static_cast<int64_t>(size_of(p.out));
@@ -81,7 +83,6 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, b
   }
 
   const int64_t elements = l.n * l.outputs;
-  const bool many = !is_for_one_thread(l);
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   int64_t units = l.outputs;  // what can be shared out without cutting an output
   if (plan.family == Family::Columns) {

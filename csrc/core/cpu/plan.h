@@ -7,20 +7,26 @@
 
 namespace torch_reduce::cpu {
 
+// The ways to reduce an order that lies across memory in which every piece is one chunk.
+enum class Across {
+  Nothing,  // none of them
+  Chunks,   // Columns of chunk_columns()
+  Bundles,  // Rows in bundles (bundles.h), `strip` side by side
+  Strips,   // Rows in strips (strips.h), `strip` side by side
+};
+
 struct CpuPlan {
   Family family = Family::Empty;
   int64_t split = 1;           // pieces that one output is cut into; each but the last has piece_chunks chunks
   int64_t piece_chunks = 0;    // a power of two, so that a piece is a complete subtree
-  int64_t strip = 1;           // Columns: adjacent outputs that one task reduces; or rows, or bundles (below)
+  int64_t strip = 1;           // Columns: adjacent outputs that one task reduces; or see Across
   int64_t strips = 1;          // Columns: tasks side by side over the innermost kept dim
   int64_t tasks = 0;           // independent pieces of work
   int64_t grain = 1;           // how many of them a thread takes at least
   int64_t tile_lines = 0;      // Rows: lines of the innermost reduced dim in a tile (tiles.h); 0: no tiles
   int64_t scratch_bytes = 0;   // partials; and, of each thread that works, its tile or its strips' or bundles' sums
   int64_t expected_bytes = 0;  // memory traffic: input, output and partials
-  bool by_chunks = false;      // Columns of chunk_columns(): every piece is one chunk
-  bool by_bundles = false;     // Rows in bundles (bundles.h), `strip` side by side: every piece is one chunk
-  bool by_strips = false;      // Rows in strips (strips.h), `strip` side by side: every piece is one chunk
+  Across across = Across::Nothing;
 };
 
 // Whether there are so few elements that make_plan() takes no more than one thread for them.

@@ -44,14 +44,13 @@ bool has_strips(const Problem& p, int64_t lines, bool wide) {
 // plan.strip rows or bundles of `elements` each are a task. A thread holds `held` bytes for it: where those of all
 // would be too many, fewer threads work.
 void finish(const Problem& p, int threads, int64_t elements, int64_t held, CpuPlan& plan) {
-  const int64_t most = std::min({int64_t{threads}, plan.tasks, std::max<int64_t>(kAllTilesBytes / held, 1)});
-  plan.grain = is_for_one_thread(p.layout) ? plan.tasks : ceil_div(kGrain, plan.strip * elements);
-  if (most < std::min<int64_t>(threads, plan.tasks)) plan.grain = std::max(plan.grain, ceil_div(plan.tasks, most));
+  const int64_t working = std::min({int64_t{threads}, plan.tasks, std::max<int64_t>(kAllTilesBytes / held, 1)});
+  plan.grain = std::max(ceil_div(kGrain, plan.strip * elements), ceil_div(plan.tasks, working));
   plan.split = chunk_count(p.layout.n);
   plan.piece_chunks = 1;
   const int64_t partials = p.layout.outputs * plan.split * acc_bytes(p);
   plan.expected_bytes += 2 * partials;
-  plan.scratch_bytes = partials + most * held;
+  plan.scratch_bytes = partials + working * held;
 }
 
 }  // namespace
@@ -59,7 +58,6 @@ void finish(const Problem& p, int threads, int64_t elements, int64_t held, CpuPl
 bool plan_bundles(const Problem& p, int threads, CpuPlan& plan) {
   if (!has_bundles(p)) return false;
   const Layout& l = p.layout;
-  if (is_for_one_thread(l)) threads = 1;
   const Bundle b = bundle_of(l);
   const int64_t in_line = bundles_in_line(l, b), bytes = b.chunks * b.parts * acc_bytes(p);
   const int64_t lines = l.outputs * (l.n / (l.reduced[l.reduced_dims - 1].size * l.reduced[l.reduced_dims - 2].size));
@@ -68,7 +66,7 @@ bool plan_bundles(const Problem& p, int threads, CpuPlan& plan) {
   // As few strips as there may be, and one for every thread.
   const int64_t strips = std::max(ceil_div(in_line, most), ceil_div(threads, lines));
   const int64_t strip = ceil_div(ceil_div(in_line, strips), kFewestBundles) * kFewestBundles;
-  plan.by_bundles = true;
+  plan.across = Across::Bundles;
   plan.strip = std::min(strip, in_line);
   plan.strips = ceil_div(in_line, plan.strip);
   plan.tasks = lines * plan.strips;
@@ -80,7 +78,7 @@ bool plan_strips(const Problem& p, int threads, bool wide, CpuPlan& plan) {
   if (!has_strips(p, tile_lines(p, threads), wide)) return false;
   const Layout& l = p.layout;
   const int64_t rows = l.reduced[strip_dim(l)].size, length = strip_row_length(l);
-  plan.by_strips = true;
+  plan.across = Across::Strips;
   plan.strip = std::min(kStripRows, rows / kFewestStripRows * kFewestStripRows);
   const auto held = [&] { return strip_bytes(l, plan.strip, acc_bytes(p), element_bytes(p)); };
   while (plan.strip > kFewestStripRows && threads * held() > kAllTilesBytes) plan.strip -= kFewestStripRows;

@@ -35,15 +35,7 @@ class Source {
     return layout_.reduced_dims == 1 ? size - k : size - k % size;
   }
 
-  const char* row(int64_t k) const {
-    int64_t offset = 0;
-    for (int d = layout_.reduced_dims - 1; d > 0; --d) {
-      offset += k % layout_.reduced[d].size * layout_.reduced[d].stride;
-      k /= layout_.reduced[d].size;
-    }
-    if (layout_.reduced_dims > 0) offset += k * layout_.reduced[0].stride;
-    return x_ + offset * elements_.size;
-  }
+  const char* row(int64_t k) const { return x_ + reduced_offset(layout_, layout_.reduced_dims, k) * elements_.size; }
 
   // Whether rows lie one after the other without a gap, as far as run() says.
   bool packed() const { return packed_; }

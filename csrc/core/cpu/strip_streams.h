@@ -41,14 +41,7 @@ struct StripShape {
   const ReducedDim& inner() const { return layout.reduced[layout.reduced_dims - 1]; }
 
   // Bytes to a place of the dims outside of the rows' one, and to an element of a row.
-  int64_t outer_offset(int64_t place) const {
-    int64_t offset = 0;
-    for (int d = dim - 1; d >= 0; --d) {
-      offset += place % layout.reduced[d].size * layout.reduced[d].stride;
-      place /= layout.reduced[d].size;
-    }
-    return offset * size;
-  }
+  int64_t outer_offset(int64_t place) const { return reduced_offset(layout, dim, place) * size; }
   int64_t offset_in_row(int64_t element) const {
     if (dim == layout.reduced_dims - 2) return element * stride;
     int64_t offset = 0;
