@@ -4,6 +4,7 @@
 #include "../problem.h"
 #include "bundle_leaves.h"
 #include "chunks.h"
+#include "column_blocks.h"
 #include "strip_group.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -25,6 +26,7 @@ Elements<Acc> reading() {
   e.windows = windows<Op, T, Acc>;
   e.chunks = chunks<Op, T, Acc>;
   e.rest = rest<Op, T, Acc>;
+  if constexpr (has_column_blocks<Op, T, Acc>) e.blocks = column_blocks<Op, T, Acc>;
   if constexpr (!order_free<Op, Acc>) {
     e.strip = strip<Op, T, Acc>;
     e.bundle_leaves = bundle_leaves<Op, T, Acc>;

@@ -67,6 +67,9 @@ struct Elements {
   // out[i] = the tree over leaves of which each combines `steps` rows in sequence: row x[leaf * steps + step][i].
   // Leaves are a power of two and have kRowsAtOnce rows at most.
   void (*leaves)(const char* const* x, int steps, int leaves, int64_t count, Acc* out) = nullptr;
+  // out[column] of a chunk of at least one row, `pitch` bytes apart, of adjacent columns that have kFewestBlockBytes in
+  // a row. Null where `leaves` is as good.
+  void (*blocks)(const char* x, int64_t pitch, int64_t rows, int64_t width, Acc* out) = nullptr;
   // out[i] = the tree of the 2^levels elements from x[i << levels] on; levels is at most 4.
   void (*trees)(const char* x, int levels, int64_t count, Acc* out) = nullptr;
   // Of a chunk of `group` adjacent columns, whose rows s * 256 .. s * 256 + 255 are at x[s], out[subtree][column].

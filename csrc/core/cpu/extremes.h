@@ -147,6 +147,12 @@ struct ExtremeVectors {
     const auto bits = reinterpret_cast<Extremes<Bits>>(v);
     return {v, bits, bits};
   }
+
+  TR_HD void copy(Int* to_high, Bits* to_low, Bits* to_far) const {
+    __builtin_memcpy(to_high, &high, sizeof(high));
+    __builtin_memcpy(to_low, &low, sizeof(low));
+    __builtin_memcpy(to_far, &far, sizeof(far));
+  }
 };
 
 // out[subtree] of any number of elements, at least one: the extremes of as many parts of them. Nothing is fetched
@@ -174,11 +180,7 @@ void extremes(const T* x, int64_t n, Acc* __restrict out) {
     if constexpr (kWidth == kSubtrees) found[0].take(found[1]);
     typename Found::Int high[kSubtrees];
     typename Found::Bits low[kSubtrees], far[kSubtrees];
-    for (int i = 0; i < kSubtrees / kWidth; ++i) {
-      __builtin_memcpy(high + i * kWidth, &found[i].high, sizeof(found[i].high));
-      __builtin_memcpy(low + i * kWidth, &found[i].low, sizeof(found[i].low));
-      __builtin_memcpy(far + i * kWidth, &found[i].far, sizeof(found[i].far));
-    }
+    for (int i = 0; i < kSubtrees / kWidth; ++i) found[i].copy(high + i * kWidth, low + i * kWidth, far + i * kWidth);
     for (int l = 0; l < kSubtrees; ++l) {
       out[l] = element<Acc>(ExtremeBits<T>::template result<Op>(high[l], low[l], far[l]));
     }

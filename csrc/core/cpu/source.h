@@ -45,6 +45,11 @@ class Source {
     return elements_.windows != nullptr && (width_ == 1 || packed_) && can_group<Op, Acc>(width_);
   }
 
+  // Bytes from each of `count` rows from k on to the next, if all are of one run and columns are adjacent; else 0.
+  int64_t pitch(int64_t k, int64_t count) const {
+    return column_stride_ == 1 && run(k) >= count ? inner_stride() * elements_.size : 0;
+  }
+
   // The four windows of 256 rows of the chunk that starts at row k, each contiguous: where it is not so in memory, it
   // is copied to `copies`. That is room for a chunk, filled by fill() if the chunk is not whole.
   void windows(int64_t k, char* copies, const char** window) {
@@ -119,7 +124,8 @@ class Source {
     if (*steps == 0 || elements_.leaves == nullptr) return 0;
     const int64_t same = (leaf < rest ? rest : kLeaves) - leaf;
     int count = 1;
-    while (2 * count * *steps <= kRowsAtOnce && leaf % (2 * count) == 0 && 2 * count <= same) count *= 2;
+    // Without a division: leaves are a power of two.
+    while (2 * count * *steps <= kRowsAtOnce && (leaf & (2 * count - 1)) == 0 && 2 * count <= same) count *= 2;
     return count;
   }
 
@@ -127,9 +133,7 @@ class Source {
   // Columns that are not adjacent in memory are copied to `copies`, which has room for these rows.
   void read_leaves(int64_t k, int64_t leaf, int leaves, int steps, bool prefetch, char* copies, Acc* out) const {
     const char* rows[kRowsAtOnce];
-    for (int l = 0; l < leaves; ++l) {
-      for (int s = 0; s < steps; ++s) rows[l * steps + s] = row(k + leaf + l + s * kLeaves);
-    }
+    for (int s = 0; s < steps; ++s) place(k + leaf + s * kLeaves, leaves, rows + s, steps);
     if (column_stride_ != 1) {
       for (int r = 0; r < leaves * steps; ++r, copies += width_ * elements_.size) {
         copy_elements(rows[r], elements_.size, column_stride_, width_, copies);
@@ -160,6 +164,18 @@ class Source {
   }
 
   int64_t inner_stride() const { return layout_.reduced_dims ? layout_.reduced[layout_.reduced_dims - 1].stride : 1; }
+
+  // Where `count` rows from k on begin: every `step`-th of `rows`. Those of a run without divisions.
+  void place(int64_t k, int count, const char** rows, int step) const {
+    const int64_t stride = inner_stride() * elements_.size;
+    while (count > 0) {
+      const char* x = row(k);
+      const int64_t last = smaller(run(k), count);
+      for (int64_t i = 0; i < last; ++i, rows += step) *rows = x + i * stride;
+      count -= static_cast<int>(last);
+      k += last;
+    }
+  }
 
   // Leaves that all have `steps` elements; those of none are the identity.
   void leaves_of(int steps, int64_t first, int64_t count, Acc* out) const {

@@ -1,0 +1,98 @@
+"""The CPU goes through columns by blocks (csrc/core/cpu/column_blocks.h) where their rows lie close together."""
+
+import pytest
+import torch
+
+import torch_reduce
+from torch_reduce.testing import assert_same_bits, bits, fill, model, num_threads
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+# Around the rows from which on there are blocks, a group of leaves, and one to four elements of a leaf.
+ROWS = [15, 16, 17, 31, 32, 33, 35, 255, 256, 257, 511, 514, 767, 769, 1023, 1024, 1025, 1041, 2300]
+# Two blocks, the second of which begins within the first.
+TWO_BLOCKS = 400
+# Also in bytes: less than a block, one, some, and so few more that they are read in another way.
+ROW_BYTES = [112, 128, 160, 192, 248, 256, 264, 384, TWO_BLOCKS, 512, 1000, 3072, 3080]
+
+
+def compute(dtype):
+    """Results of 16 bits would hide most of what a wrong order does."""
+    return torch.promote_types(dtype, torch.float32)
+
+
+def near_one(shape, dtype):
+    """Factors whose products stay in the type."""
+    return (1 + (torch.rand(shape, generator=torch.Generator().manual_seed(5)) - 0.5) / 32).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("op", ["sum", "prod", "mean"])
+def test_every_length(op, dtype, capability):
+    columns = TWO_BLOCKS // dtype.itemsize
+    whole = near_one((max(ROWS), columns), dtype) if op == "prod" else fill((max(ROWS), columns), dtype)
+    for rows in ROWS:
+        x = whole[:rows]
+        assert_same_bits(
+            getattr(torch_reduce, op)(x, 0, dtype=compute(dtype)), model(x, 0, op=op, dtype=compute(dtype)), f"{rows}"
+        )
+
+
+@pytest.mark.parametrize("row_bytes", ROW_BYTES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_width(dtype, row_bytes, capability):
+    """Alone, beside others in a longer row, from an element that begins no vector, and as one of many outer dims."""
+    columns, to = row_bytes // dtype.itemsize, compute(dtype)
+    wide = fill((3, 300, columns + 5), dtype)
+    for x in (wide[0, :, :columns].contiguous(), wide[1, :, 5:], wide[2, :70, 1:-4]):
+        assert_same_bits(torch_reduce.sum(x, 0, dtype=to), model(x, 0, dtype=to), str(tuple(x.shape)))
+    inner = wide[..., 2:-3]
+    assert_same_bits(torch_reduce.sum(inner, 1, dtype=to), model(inner, 1, dtype=to), "outer dims")
+    # Chunks end where rows do not go on evenly.
+    assert_same_bits(torch_reduce.sum(inner, (0, 1), dtype=to), model(inner, (0, 1), dtype=to), "two dims")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("op", ["amax", "amin"])
+def test_extremes(op, dtype, capability):
+    """NaN of either sign, infinities and zeros of both in columns of their own, in any row."""
+    reduce, generator = getattr(torch_reduce, op), torch.Generator().manual_seed(7)
+    for rows in (31, 32, 33, 100, 1025):
+        for columns in (128 // dtype.itemsize, TWO_BLOCKS // dtype.itemsize):
+            x = torch.randn((rows, columns), generator=generator).to(dtype)
+            x[:, 1] = -x[:, 1].abs()  # no positive one
+            x[:, 2] = x[:, 2].abs()
+            x[:, 3] = torch.where(torch.rand(rows, generator=generator) < 0.5, 0.0, -0.0)
+            x[:, 4] = -0.0
+            for column, value in enumerate((torch.nan, -torch.nan, torch.inf, -torch.inf), start=5):
+                x[torch.randint(rows, (1,), generator=generator), column] = value
+            x[:, 9], x[:, 10] = -torch.inf, torch.inf
+            assert_same_bits(reduce(x, 0), model(x, 0, op=op), f"{rows} x {columns}")
+            # A single row that decides, wherever it is.
+            for row in (0, 1, rows // 2, rows - 1):
+                y = torch.zeros(rows, columns, dtype=dtype)
+                y[row] = torch.arange(1, columns + 1) * (1 if op == "amax" else -1)
+                assert torch.equal(bits(reduce(y, 0)), bits(y[row])), f"row {row} of {rows}"
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_nothing_beside_the_tensor_is_added(dtype, capability):
+    for rows, columns in (
+        (16, 128 // dtype.itemsize),
+        (300, TWO_BLOCKS // dtype.itemsize),
+        (1025, 512 // dtype.itemsize),
+    ):
+        whole = torch.full((rows * columns + 128,), torch.nan, dtype=dtype)
+        whole[64:-64] = fill((rows * columns,), dtype)
+        x = whole[64:-64].view(rows, columns)
+        assert_same_bits(torch_reduce.sum(x, 0, dtype=compute(dtype)), model(x, 0, dtype=compute(dtype)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_bits_do_not_depend_on_the_size(threads, capability):
+    """Below some MB columns go by blocks, above by rows: the same outputs have the same bits in both."""
+    with num_threads(threads):
+        for dtype in DTYPES:
+            x = fill((60, 700, 200), dtype).repeat(3, 1, 1) if dtype.itemsize > 2 else fill((120, 700, 200), dtype)
+            many = torch_reduce.sum(x, 1, dtype=compute(dtype))
+            for i in (0, 1, len(x) - 1):
+                assert_same_bits(torch_reduce.sum(x[i], 0, dtype=compute(dtype)), many[i])
