@@ -1,5 +1,5 @@
 // Columns whose rows lie close together: a block of them, some vectors wide, goes down through the rows of a chunk, so
-// that leaves and the lower levels of their tree are in registers, and what waits is in the first cache.
+// that the trees over four leaves of a vector stay in registers, and what waits is in the first cache.
 #pragma once
 
 #include "extremes.h"
@@ -10,8 +10,8 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 // Neighbouring leaves whose tree stays in registers.
 constexpr int kBlockLeaves = 4;
 
-// GCC 12 does not see that a level is read where its bit of the count is set, and setting all to zero takes as long as
-// 20 rows do.
+// GCC 12 does not see that a level is read only where its bit of the count is set, and setting all to zero takes as
+// long as 20 rows do.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -20,7 +20,7 @@ constexpr int kBlockLeaves = 4;
 // The tree over the leaves of a chunk, as they come, of `Vectors` vectors of columns.
 template <class Op, class Acc, int Vectors>
 struct BlockStack {
-  Vector<Acc> level[9][Vectors];
+  Vector<Acc> level[log2_of(kLeaves) + 1][Vectors];
   int64_t count = 0;
 
   // v is the result of an aligned subtree of 2^height leaves.
@@ -76,14 +76,12 @@ void block_leaves(const char* x, int64_t pitch, int64_t leaf, int64_t end, Block
     const char* const row = x + leaf * pitch;
     Vector<Acc> v[Vectors];
     if (leaf % kBlockLeaves == 0 && leaf + kBlockLeaves <= end) {
-      TR_UNROLL
       for (int j = 0; j < Vectors; ++j) {
         v[j] = block_tree<Op, T, Acc, Steps, kBlockLeaves>(row + j * kBytes, pitch);
       }
       stack.push(v, log2_of(kBlockLeaves));
       leaf += kBlockLeaves;
     } else {
-      TR_UNROLL
       for (int j = 0; j < Vectors; ++j) v[j] = block_tree<Op, T, Acc, Steps, 1>(row + j * kBytes, pitch);
       stack.push(v, 0);
       ++leaf;
@@ -115,6 +113,7 @@ template <class Op, class T, class Acc>
 void extreme_block(const char* x, int64_t pitch, int64_t rows, Acc* out) {
   using Found = ExtremeVectors<T>;
   constexpr int kWidth = 32 / sizeof(T), kColumns = 4 * kWidth;
+  static_assert(kColumns * sizeof(T) == kFewestBlockBytes, "a block is four of these vectors");
   const auto at = [&](int64_t r, int j) { return Found::of(reinterpret_cast<const T*>(x + r * pitch) + j * kWidth); };
   // Not an array, which GCC 12 keeps in memory.
   Found a = at(0, 0), b = at(0, 1), c = at(0, 2), d = at(0, 3);
@@ -149,18 +148,21 @@ TR_HD void for_blocks(const char* x, int64_t element_size, int64_t width, Acc* o
 
 template <class Op, class T, class Acc, int Bytes>
 void tree_blocks(const char* x, int64_t pitch, int64_t rows, int64_t width, Acc* out) {
-  BlockStack<Op, Acc, Bytes / (kLanes<Acc> * static_cast<int>(sizeof(T)))> stack;
+  constexpr int kVector = kLanes<Acc> * static_cast<int>(sizeof(T));
+  static_assert(Bytes % kVector == 0, "a block is whole vectors");
+  BlockStack<Op, Acc, Bytes / kVector> stack;
   for_blocks<Bytes / sizeof(T)>(x, sizeof(T), width, out,
                                 [&](const char* y, Acc* to) { block<Op, T>(y, pitch, rows, stack, to); });
 }
 
-// out[column] of a chunk of at least one row, `pitch` bytes apart, whose columns have kFewestBlockBytes in a row.
+// out[column] of a chunk of at least one row, `pitch` bytes apart, whose columns have kFewestBlockBytes in a row at
+// least.
 template <class Op, class T, class Acc>
 void column_blocks(const char* x, int64_t pitch, int64_t rows, int64_t width, Acc* out) {
   if constexpr (has_extreme_bits<Op, T>) {
     for_blocks<kFewestBlockBytes / sizeof(T)>(
         x, sizeof(T), width, out, [&](const char* y, Acc* to) { extreme_block<Op, T>(y, pitch, rows, to); });
-  } else if (width * static_cast<int64_t>(sizeof(T)) >= kBlockBytes) {
+  } else if (block_bytes(width * static_cast<int64_t>(sizeof(T)), false) == kBlockBytes) {
     tree_blocks<Op, T, Acc, kBlockBytes>(x, pitch, rows, width, out);
   } else {
     tree_blocks<Op, T, Acc, kFewestBlockBytes>(x, pitch, rows, width, out);

@@ -44,7 +44,8 @@ class ColumnsKernel {
     source.start(job_.input_of(output));
     stack_.start(width);
     for (int64_t k = first; k < end; k += kChunk) {
-      const int64_t rows = smaller(kChunk, end - k), pitch = job_.elements.blocks ? source.pitch(k, rows) : 0;
+      const int64_t rows = smaller(kChunk, end - k);
+      const int64_t pitch = job_.elements.blocks != nullptr ? source.pitch(k, rows) : 0;
       if (takes_blocks(rows, pitch, width * job_.elements.size, job_.elements.size, order_free<Op, Acc>,
                        job_.plan.expected_bytes)) {
         job_.elements.blocks(source.row(k), pitch, rows, width, stack_.top());

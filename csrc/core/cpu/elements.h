@@ -68,7 +68,7 @@ struct Elements {
   // Leaves are a power of two and have kRowsAtOnce rows at most.
   void (*leaves)(const char* const* x, int steps, int leaves, int64_t count, Acc* out) = nullptr;
   // out[column] of a chunk of at least one row, `pitch` bytes apart, of adjacent columns that have kFewestBlockBytes in
-  // a row. Null where `leaves` is as good.
+  // a row at least. Null for integers, and for extremes without ExtremeVectors.
   void (*blocks)(const char* x, int64_t pitch, int64_t rows, int64_t width, Acc* out) = nullptr;
   // out[i] = the tree of the 2^levels elements from x[i << levels] on; levels is at most 4.
   void (*trees)(const char* x, int levels, int64_t count, Acc* out) = nullptr;

@@ -124,7 +124,7 @@ class Source {
     if (*steps == 0 || elements_.leaves == nullptr) return 0;
     const int64_t same = (leaf < rest ? rest : kLeaves) - leaf;
     int count = 1;
-    // Without a division: leaves are a power of two.
+    // Without a division: counts are powers of two.
     while (2 * count * *steps <= kRowsAtOnce && (leaf & (2 * count - 1)) == 0 && 2 * count <= same) count *= 2;
     return count;
   }
@@ -133,7 +133,7 @@ class Source {
   // Columns that are not adjacent in memory are copied to `copies`, which has room for these rows.
   void read_leaves(int64_t k, int64_t leaf, int leaves, int steps, bool prefetch, char* copies, Acc* out) const {
     const char* rows[kRowsAtOnce];
-    for (int s = 0; s < steps; ++s) place(k + leaf + s * kLeaves, leaves, rows + s, steps);
+    for (int s = 0; s < steps; ++s) locate(k + leaf + s * kLeaves, leaves, rows + s, steps);
     if (column_stride_ != 1) {
       for (int r = 0; r < leaves * steps; ++r, copies += width_ * elements_.size) {
         copy_elements(rows[r], elements_.size, column_stride_, width_, copies);
@@ -165,15 +165,13 @@ class Source {
 
   int64_t inner_stride() const { return layout_.reduced_dims ? layout_.reduced[layout_.reduced_dims - 1].stride : 1; }
 
-  // Where `count` rows from k on begin: every `step`-th of `rows`. Those of a run without divisions.
-  void place(int64_t k, int count, const char** rows, int step) const {
+  // Where `count` rows from k on begin: out[i * step]. Within a run without divisions.
+  void locate(int64_t k, int count, const char** out, int step) const {
     const int64_t stride = inner_stride() * elements_.size;
-    while (count > 0) {
-      const char* x = row(k);
-      const int64_t last = smaller(run(k), count);
-      for (int64_t i = 0; i < last; ++i, rows += step) *rows = x + i * stride;
-      count -= static_cast<int>(last);
-      k += last;
+    for (int i = 0; i < count;) {
+      const char* const x = row(k + i);
+      const int64_t last = i + smaller(run(k + i), count - i);
+      for (const int first = i; i < last; ++i) out[i * step] = x + (i - first) * stride;
     }
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace torch_reduce::cpu {
 
@@ -123,21 +124,29 @@ constexpr Ahead ahead_of_chunks(int64_t element_size, int64_t bytes, bool wide) 
   return bytes > kInSecondCache ? Ahead::Steadily : Ahead::Nothing;
 }
 
-// Blocks of columns (column_blocks.h) are as many bytes of a row, and fewer where it has fewer. With 128 of longer
-// rows, bf16 takes 1.1 of the time from the second cache.
+// Blocks of columns (column_blocks.h) are as many bytes of a row. With 128 where 256 would do, bf16 takes 1.1 of the
+// time from the second cache.
 constexpr int64_t kBlockBytes = 256, kFewestBlockBytes = 128;
 
-// Whether `rows` rows of a chunk, `pitch` bytes apart, go by blocks of their `bytes` bytes. Times the speed of some
-// rows at a time: 1 and 4 MB of fp32, 1 to 3 KB in a row, 1.15 to 1.5, of bf16 1.3 to 1.4; rows of 64 columns 1.2
-// to 2.4; `amax` 1.05 to 1.45, of bf16 1.5 to 1.9. From memory bf16 and `amax` 0.5 to 0.95, as the hardware does not
-// see far enough ahead in pieces of rows; rows of a page 0.5 to 0.7; 8 rows 0.9, of `amax` 0.6.
-constexpr bool takes_blocks(int64_t rows, int64_t pitch, int64_t bytes, int64_t element_size, bool is_extreme,
+// The larger of them with which at most a third more than a row is read, as the last block begins before the one before
+// it ends; else 0. Extremes have small ones.
+constexpr int64_t block_bytes(int64_t row_bytes, bool is_extreme) {
+  for (const int64_t block : {kBlockBytes, kFewestBlockBytes}) {
+    const bool fits = row_bytes >= block && 3 * ((row_bytes + block - 1) / block * block) <= 4 * row_bytes;
+    if (fits && !(is_extreme && block == kBlockBytes)) return block;
+  }
+  return 0;
+}
+
+// Whether `rows` rows of a chunk, `pitch` bytes apart (0: not evenly), go by blocks. Times the speed of some rows at a
+// time, with AVX-512: 1 and 4 MB of fp32, 1 to 3 KB in a row, 1.15 to 1.5, of bf16 1.3 to 1.4; rows of 64 columns 1.2
+// to 2.4; `amax` 1.05 to 1.45, of bf16 1.5 to 1.9; with AVX2 1.14 to 1.8. From memory bf16 and `amax` 0.5 to 0.95, as
+// the hardware does not see far enough ahead in pieces of rows; rows of a page 0.5 to 0.7; 8 rows 0.9, of `amax` 0.6.
+constexpr bool takes_blocks(int64_t rows, int64_t pitch, int64_t row_bytes, int64_t element_size, bool is_extreme,
                             int64_t expected_bytes) {
-  if (rows < (is_extreme ? 32 : 16) || pitch <= 0 || pitch > 3072 || bytes < kFewestBlockBytes) return false;
-  if (expected_bytes > (is_extreme || element_size < 4 ? int64_t{12} << 20 : kInThirdCache)) return false;
-  // The last block begins before the one before it ends: at most a third more is read.
-  const int64_t block = is_extreme || bytes < kBlockBytes ? kFewestBlockBytes : kBlockBytes;
-  return 3 * ((bytes + block - 1) / block * block) <= 4 * bytes;
+  const int64_t most_bytes = is_extreme || element_size < 4 ? int64_t{12} << 20 : kInThirdCache;
+  return rows >= (is_extreme ? 32 : 16) && pitch > 0 && pitch <= 3072 && expected_bytes <= most_bytes &&
+         block_bytes(row_bytes, is_extreme) > 0;
 }
 
 // Whether segments of outputs are fetched ahead, which are too short for the hardware to follow.
