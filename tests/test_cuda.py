@@ -139,6 +139,21 @@ def test_graph_capture_and_replay(shape, dim, mode):
         assert_same_bits(out, torch_reduce.sum(values, dim))
 
 
+@shapes
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
+def test_one_allocation_at_most_beside_the_result(shape, dim, mode):
+    def allocations():
+        return torch.cuda.memory_stats()["allocation.all.allocated"]
+
+    for dtype in (torch.float32, torch.bfloat16, torch.int8):
+        x = fill(shape, dtype).cuda()
+        for of in (x, x.clone().requires_grad_(dtype.is_floating_point)):
+            for keywords in ({}, {"dtype": torch.float64}):
+                before = allocations()
+                result = torch_reduce.sum(of, dim, mode=mode, **keywords)
+                assert 1 <= allocations() - before <= 2, f"{dtype} {keywords}, a result of {result.numel()}"
+
+
 @pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
 def test_two_streams_at_once(mode):
     inputs = [(fill((2**20 + i,), torch.int8, start=i) % 16).float() for i in range(2)]
