@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from test_cpu_reading import factors
 
 import torch_reduce
 from torch_reduce.testing import assert_same_bits, bits, fill, model, num_threads
@@ -20,16 +21,11 @@ def compute(dtype):
     return torch.promote_types(dtype, torch.float32)
 
 
-def near_one(shape, dtype):
-    """Factors whose products stay in the type."""
-    return (1 + (torch.rand(shape, generator=torch.Generator().manual_seed(5)) - 0.5) / 32).to(dtype)
-
-
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("op", ["sum", "prod", "mean"])
 def test_every_length(op, dtype, capability):
     columns = TWO_BLOCKS // dtype.itemsize
-    whole = near_one((max(ROWS), columns), dtype) if op == "prod" else fill((max(ROWS), columns), dtype)
+    whole = factors((max(ROWS), columns), dtype) if op == "prod" else fill((max(ROWS), columns), dtype)
     for rows in ROWS:
         x = whole[:rows]
         assert_same_bits(
