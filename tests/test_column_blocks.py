@@ -16,6 +16,32 @@ TWO_BLOCKS = 400
 ROW_BYTES = [112, 128, 160, 192, 248, 256, 264, 320, TWO_BLOCKS, 512, 520, 1000, 3072, 3080]
 
 
+def are_blocks(x, op="sum", dim=0):
+    return torch_reduce.explain(x, dim, op=op, device="cpu").reads == "blocks"
+
+
+def test_where_blocks_are_taken(capability):
+    """The plan says it: by rows, by what they have in bytes, by how far they are apart, by type, and by size."""
+
+    def taken(rows, row_bytes, dtype=torch.float32, op="sum", apart=None):
+        columns = row_bytes // dtype.itemsize
+        whole = torch.empty(rows, (apart or row_bytes) // dtype.itemsize, dtype=dtype, device="meta")
+        return are_blocks(whole[:, :columns], op)
+
+    for dtype in DTYPES:
+        assert taken(16, 256, dtype) and not taken(15, 256, dtype)
+        assert taken(100, 128, dtype) and not taken(100, 120, dtype)
+        assert taken(100, 128, dtype, apart=3072) and not taken(100, 128, dtype, apart=3080)
+        assert taken(100, 3072, dtype) and not taken(100, 3080, dtype)
+        extremes = capability != "baseline" and dtype != torch.float64
+        assert taken(32, 256, dtype, "amin") == taken(32, 256, dtype, "amax") == extremes
+        assert not taken(31, 256, dtype, "amax")
+        assert taken(4 << 10, 1 << 10, dtype) and not taken(32 << 10, 1 << 10, dtype)
+    assert not taken(100, 256, torch.int32) and not taken(100, 256, torch.bool, "prod")
+    assert not are_blocks(torch.empty(100, 256, device="meta")[:, ::2])
+    assert not are_blocks(torch.empty(10, 15, 64, device="meta")[:, 1:], dim=(0, 1))  # runs of too few rows
+
+
 def compute(dtype):
     """Results of 16 bits would hide most of what a wrong order does."""
     return torch.promote_types(dtype, torch.float32)

@@ -3,6 +3,7 @@ layouts; and what is wrong with a call, said before anything is written."""
 
 import ctypes
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -22,26 +23,26 @@ TYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.in
 TYPES += [torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 FLOATS = tuple(TYPES[9:])
 SHIM = ROOT / "tests" / "cpp" / "core_shim.cpp"
+ALLOCATIONS = ROOT / "tests" / "cpp" / "allocations.cpp"
 
 pytestmark = pytest.mark.skipif(CXX is None, reason="needs a C++ compiler")
 
 
-@pytest.fixture(scope="session")
-def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    shim = tmp_path_factory.mktemp("core") / "shim.so"
+def compiled(source: Path, to: Path, *flags) -> Path:
+    """A program of the core's header and library."""
     library = PACKAGE / "lib"
-    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", "-pthread"]
     must(
         CXX,
-        *flags,
-        f"-I{PACKAGE}/include",
-        SHIM,
-        "-o",
-        shim,
-        f"-L{library}",
-        "-ltorch_reduce_core",
-        f"-Wl,-rpath,{library}",
+        *("-std=c++17", "-Wall", "-Wextra", "-Werror", "-O1", *flags),
+        *(f"-I{PACKAGE}/include", source, "-o", to),
+        *(f"-L{library}", "-ltorch_reduce_core", f"-Wl,-rpath,{library}"),
     )
+    return to
+
+
+@pytest.fixture(scope="session")
+def core(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    shim = compiled(SHIM, tmp_path_factory.mktemp("core") / "shim.so", "-fPIC", "-shared", "-pthread")
     functions = ctypes.CDLL(str(shim))
     functions.status_name.restype = ctypes.c_char_p
     return functions
@@ -297,3 +298,15 @@ def test_bad_memory_on_cuda(core):
     assert out.item() == 77
     assert status() == "success"
     assert out.item() == 1 << 20
+
+
+def test_one_allocation_at_most_beside_the_result(tmp_path):
+    """On the host, in every way of reading, and with several workers too: counted by an operator new of its own."""
+    counted = {}
+    # Not inlined, or GCC warns of a new that ends in free().
+    program = compiled(ALLOCATIONS, tmp_path / "allocations", "-fno-inline")
+    for line in must(program).splitlines():
+        threads, case, allocations = line.split()
+        counted[case, int(threads)] = int(allocations)
+    assert len(counted) == 20 and max(counted.values()) == 1, counted
+    assert {case for case, count in counted.items() if count == 0} >= {("full", 1), ("rows", 1), ("short_rows", 1)}

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from strategies import dims, room, strided
 
 import torch_reduce
-from torch_reduce.testing import DTYPES, FLOATING, constrained_plan, num_threads, typical_gpu
+from torch_reduce.testing import (
+    DTYPES,
+    FLOATING,
+    assert_same_bits,
+    constrained_plan,
+    fill,
+    model,
+    num_threads,
+    typical_gpu,
+)
 
 SUMS = ("sum", "mean", "prod")
 MAX_SCRATCH = 4 << 20
@@ -202,7 +211,60 @@ def test_explain_on_the_device_of_the_tensor(device):
     assert cpu.device == "cpu" and cpu.split >= 1
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8, 32])
+def test_explain_tells_how_a_cpu_reads():
+    x = torch.empty(4096, 64, device="meta")
+    images = torch.empty(16, 64, 28, 28, device="meta")
+    for tensor, dim, reads in (
+        (x, 1, "neighbours"),
+        (x[:, ::2], 1, "elements"),
+        (x, 0, "blocks"),
+        (images, (0, 2, 3), "segments"),
+        (torch.empty(701, 700, device="meta").T, None, "tiles"),
+        (x.T, None, "chunks"),
+        (torch.empty(1024, 512, device="meta").T, None, "chunks"),
+        (torch.empty(512, 1000, device="meta").T, None, "bundles"),
+        (torch.empty(1000, 1000, device="meta").T, None, "strips"),
+    ):
+        plan = torch_reduce.explain(tensor, dim, device="cpu")
+        assert plan.reads == reads and f"({reads})" in str(plan), plan
+    with constrained_plan("rows"):
+        assert torch_reduce.explain(x.T, device="cpu").reads == "tiles"
+
+
+# Types that the kernels read themselves, and types that are converted first: the plan knows which.
+@pytest.mark.parametrize("op", ["sum", "prod", "amax"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_way_of_a_cpu_for_every_type(dtype, op):
+    ways = [
+        (fill((3, 5, 600), dtype, op=op), (0, 2)),
+        (fill((300, 301), dtype, op=op).T, None),
+        (fill((300, 64), dtype, op=op), 0),
+        (fill((2048, 32), dtype, op=op).T, None),
+    ]
+    for x, dim in ways:
+        for to in [None] if op == "amax" else [None, torch.float64, torch.int64, torch.bool]:
+            keywords = {} if op == "amax" else {"dtype": to}
+            result = getattr(torch_reduce, op)(x, dim, **keywords)
+            expected = model(x, dim, op=op, dtype=to)
+            assert_same_bits(result, expected, f"{tuple(x.shape)} over {dim} to {to}")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8, 32, 192])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_columns_and_segments_of_all_threads_fit(dtype, threads):
+    """What waits of the trees of a strip of columns, and what is held of outputs whose segments take turns."""
+    columns = torch.empty(2**22, 4096, dtype=dtype, device="meta")
+    segments = torch.empty(64, 512, 900, dtype=dtype, device="meta")
+    acc = max(dtype.itemsize, 4)
+    with num_threads(threads):
+        plan = torch_reduce.explain(columns, 0, device="cpu")
+        partials = columns.shape[1] * plan.split * acc if plan.split > 1 else 0
+        assert 256 * acc <= plan.scratch_bytes - partials <= MAX_SCRATCH
+        plan = torch_reduce.explain(segments, (0, 2), device="cpu")
+        assert plan.reads == "segments" and 4 * 1024 * dtype.itemsize <= plan.scratch_bytes <= MAX_SCRATCH
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8, 32, 192])
 @pytest.mark.parametrize("shape", [(20, 100_001), (300, 7001), (5, 120_000), (70, 1025)], ids=str)
 def test_tiles_of_all_threads_fit(shape, threads):
     """Lines of a transposed tensor of odd length are copied by every thread that works on the CPU; too long ones are

@@ -23,13 +23,14 @@ class Plan:
         vector: whether the kernel loads 16 bytes at a time (on the CPU: whether neighbours lie side by side).
         reads: what one load takes, in words: ``"16 bytes"``, ``"16 bytes anywhere"`` (that begin at any element),
             ``"runs, 16 bytes anywhere"`` (of several runs of neighbours, where the order is free), ``"pairs"`` or
-            ``"elements"``, and ``"strips, "`` before it where rows lie across memory; on the CPU ``"neighbours"``,
-            ``"elements"``, ``"strips"`` or ``"bundles"``.
+            ``"elements"``, and ``"strips, "`` before it where rows lie across memory; on the CPU ``"neighbours"``
+            or ``"elements"``, ``"blocks"`` (of columns), and where memory has another order than the elements
+            ``"segments"``, ``"tiles"``, ``"chunks"``, ``"bundles"`` or ``"strips"`` (docs/architecture.md).
         grid: CTAs of the main launch (tasks on the CPU).
         block: threads of a CTA.
         split: how many CTAs (tasks) share one output.
         shared_bytes: shared memory of a CTA, in bytes.
-        scratch_bytes: memory for partial results in device memory, in bytes (on the CPU: for tiles of all threads too).
+        scratch_bytes: memory for partial results in device memory, in bytes (on the CPU: and what all threads hold).
         expected_bytes: device memory traffic of input, output and scratch, in bytes.
         finish: how parts of an output meet: ``"direct"`` (there is one part), ``"cluster"`` (in shared memory, as they
             run at the same time), ``"partials"`` (stored, combined by a second pass) or ``"atomic"``.

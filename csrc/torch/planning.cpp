@@ -89,6 +89,35 @@ class Json {
   bool empty_ = true;
 };
 
+// What every plan has. One on the CPU has no CTAs, and tasks in place of a grid.
+struct Shown {
+  const char* family = nullptr;
+  bool vector = false;
+  const char* reads = nullptr;
+  int64_t grid = 0;
+  int block = 1;
+  int64_t split = 1;
+  int64_t shared_bytes = 0, scratch_bytes = 0, expected_bytes = 0;
+  const char* finish = nullptr;  // null: as the split says
+  int launches = 0;
+
+  Json& add_to(Json& json) const {
+    return json.add("family", family)
+        .add("vector", vector)
+        .add("reads", reads)
+        .add("grid", grid)
+        .add("block", block)
+        .add("split", split)
+        .add("shared_bytes", shared_bytes)
+        .add("scratch_bytes", scratch_bytes)
+        .add("expected_bytes", expected_bytes)
+        .add("finish", finish      ? finish
+                       : split > 1 ? "partials"
+                                   : "direct")
+        .add("launches", launches);
+  }
+};
+
 c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
   c10::SmallVector<int64_t, 5> strides(sizes.size());
   int64_t stride = 1;
@@ -131,61 +160,66 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("output", name(p.out))
       .add("outputs", p.layout.outputs)
       .add("n", p.layout.n);
-  auto describe = [&](const char* family, bool vector, const char* reads, int64_t grid, int block, int64_t split,
-                      int64_t shared_bytes, int64_t scratch_bytes, int64_t expected_bytes, const char* finish,
-                      int launches) -> Json& {
-    return json.add("family", family)
-        .add("vector", vector)
-        .add("reads", reads)
-        .add("grid", grid)
-        .add("block", block)
-        .add("split", split)
-        .add("shared_bytes", shared_bytes)
-        .add("scratch_bytes", scratch_bytes)
-        .add("expected_bytes", expected_bytes)
-        .add("finish", finish)
-        .add("launches", launches);
-  };
-  auto on_cpu = [&](const char* family, int64_t tasks, int64_t split, int64_t scratch_bytes, int64_t expected_bytes,
-                    const char* across) {
-    const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
-    return describe(family, side_by_side,
-                    across         ? across
-                    : side_by_side ? "neighbours"
-                                   : "elements",
-                    tasks, 1, split, 0, scratch_bytes, expected_bytes, split > 1 ? "partials" : "direct", 0)
-        .str();
-  };
+  const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
   if (!on_cuda && is_accumulated(p)) {
     const cpu::ExactPlan plan = cpu::make_exact_plan(p, at::get_num_threads());
     const int64_t in_and_out =
         p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
-    return on_cpu(plan.groups == 0 ? "empty"
-                  : plan.group > 1 ? "columns"
-                                   : "rows",
-                  plan.groups * plan.split, plan.split, plan.scratch_bytes, in_and_out + 2 * plan.scratch_bytes,
-                  nullptr);
+    Shown shown;
+    shown.family = plan.groups == 0 ? "empty" : plan.group > 1 ? "columns" : "rows";
+    shown.vector = side_by_side;
+    shown.reads = side_by_side ? "neighbours" : "elements";
+    shown.grid = plan.groups * plan.split;
+    shown.split = plan.split;
+    shown.scratch_bytes = plan.scratch_bytes;
+    shown.expected_bytes = in_and_out + 2 * plan.scratch_bytes;
+    return shown.add_to(json).str();
   }
   if (!on_cuda) {
     const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
-    return on_cpu(name(plan.family), plan.tasks, plan.split, plan.scratch_bytes, plan.expected_bytes,
-                  plan.across == cpu::Across::Bundles  ? "bundles"
-                  : plan.across == cpu::Across::Strips ? "strips"
-                                                       : nullptr);
+    Shown shown;
+    shown.family = name(plan.family);
+    shown.vector = side_by_side;
+    shown.reads = plan.way != cpu::Way::Straight ? name(plan.way)
+                  : plan.block_rows > 0          ? "blocks"
+                  : side_by_side                 ? "neighbours"
+                                                 : "elements";
+    shown.grid = plan.tasks;
+    shown.split = plan.split;
+    shown.scratch_bytes = plan.scratch_bytes();
+    shown.expected_bytes = plan.expected_bytes;
+    return shown.add_to(json).str();
   }
   const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
   if (is_accumulated(p)) {
     const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
-    return describe(name(plan.family), plan.vector, plan.vector ? "16 bytes" : "elements", plan.grid, plan.block,
-                    plan.units, plan.shared_bytes, plan.scratch_bytes, plan.expected_bytes,
-                    plan.units > 1 ? "partials" : "direct", plan.launches)
-        .str();
+    Shown shown;
+    shown.family = name(plan.family);
+    shown.vector = plan.vector;
+    shown.reads = plan.vector ? "16 bytes" : "elements";
+    shown.grid = plan.grid;
+    shown.block = plan.block;
+    shown.split = plan.units;
+    shown.shared_bytes = plan.shared_bytes;
+    shown.scratch_bytes = plan.scratch_bytes;
+    shown.expected_bytes = plan.expected_bytes;
+    shown.launches = plan.launches;
+    return shown.add_to(json).str();
   }
   const Plan plan = plan_for(p, gpu);
-  return describe(name(plan.family), plan.vector, reads(plan), plan.grid, plan.block, plan.units, plan.shared_bytes,
-                  plan.scratch_bytes, plan.expected_bytes, name(plan.finish), plan.launches)
-      .add("few_outputs", plan.few_outputs)  // of two kernels that finish, the one
-      .str();
+  Shown shown;
+  shown.family = name(plan.family);
+  shown.vector = plan.vector;
+  shown.reads = reads(plan);
+  shown.grid = plan.grid;
+  shown.block = plan.block;
+  shown.split = plan.units;
+  shown.shared_bytes = plan.shared_bytes;
+  shown.scratch_bytes = plan.scratch_bytes;
+  shown.expected_bytes = plan.expected_bytes;
+  shown.finish = name(plan.finish);
+  shown.launches = plan.launches;
+  return shown.add_to(json).add("few_outputs", plan.few_outputs).str();  // of two kernels that finish, the one
 }
 
 std::string tuning() {

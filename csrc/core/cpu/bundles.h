@@ -11,11 +11,11 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Op, class Acc>
 class BundlesKernel {
  public:
-  explicit BundlesKernel(const Job<Op, Acc>& job)
+  BundlesKernel(const Job<Op, Acc>& job, char* held)
       : job_(job),
         bundle_(bundle_of(job.layout())),
         in_line_(bundles_in_line(job.layout(), bundle_)),
-        stack_(bundle_.chunks * bundle_.parts * job.plan.strip, kLogLeaves),
+        stack_(bundle_.chunks * bundle_.parts * job.plan.strip, kLogLeaves, reinterpret_cast<Acc*>(held)),
         source_(job, 1, 1) {}
 
   // An item is a strip of bundles.
@@ -36,8 +36,7 @@ class BundlesKernel {
   }
 
  private:
-  static constexpr int kLogLeaves = 8;
-  static_assert(kBundleRows == kLogLeaves + 2, "what a ColumnStack holds");
+  static constexpr int kLogLeaves = log2_of(kLeaves);
 
   void reduce(const char* x) {
     const int64_t line = job_.layout().reduced[job_.layout().reduced_dims - 1].stride * job_.elements.size;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "extremes.h"
+#include "tree.h"
 #include "vectors.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -21,25 +22,21 @@ constexpr int kBlockLeaves = 4;
 template <class Op, class Acc, int Vectors>
 struct BlockStack {
   Vector<Acc> level[log2_of(kLeaves) + 1][Vectors];
-  int64_t count = 0;
+  Waiting waiting;
 
   // v is the result of an aligned subtree of 2^height leaves.
   TR_HD void push(Vector<Acc> (&v)[Vectors], int height) {
-    int i = height;
-    for (; (count >> i) & 1; ++i) combine(i, v);
+    const int i = waiting.push(height, [&](int left) { combine(left, v); });
     for (int j = 0; j < Vectors; ++j) level[i][j] = v[j];
-    count += int64_t{1} << height;
   }
 
   // Over all that was pushed, at least one.
   TR_HD void result(Acc* out) const {
-    int i = 0;
-    while (!((count >> i) & 1)) ++i;
     Vector<Acc> v[Vectors];
-    for (int j = 0; j < Vectors; ++j) v[j] = level[i][j];
-    for (++i; count >> i; ++i) {
-      if ((count >> i) & 1) combine(i, v);
-    }
+    const auto begin = [&](int i) {
+      for (int j = 0; j < Vectors; ++j) v[j] = level[i][j];
+    };
+    waiting.finish(begin, [&](int i) { combine(i, v); });
     __builtin_memcpy(out, v, sizeof(v));
   }
 
@@ -98,7 +95,7 @@ TR_HD void block_of(const char* x, int64_t pitch, int64_t longer, BlockStack<Op,
 
 template <class Op, class T, class Acc, int Vectors>
 TR_HD void block(const char* x, int64_t pitch, int64_t rows, BlockStack<Op, Acc, Vectors>& stack, Acc* out) {
-  stack.count = 0;
+  stack.waiting.clear();
   const int64_t steps = rows / kLeaves, longer = rows - steps * kLeaves;
   if (steps == 0) block_of<Op, T, 0>(x, pitch, longer, stack);
   if (steps == 1) block_of<Op, T, 1>(x, pitch, longer, stack);

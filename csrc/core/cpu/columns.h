@@ -10,10 +10,11 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Op, class Acc>
 class ColumnsKernel {
  public:
-  explicit ColumnsKernel(const Job<Op, Acc>& job)
+  ColumnsKernel(const Job<Op, Acc>& job, char* held)
       : job_(job),
         innermost_(job.layout().kept[job.layout().kept_dims - 1]),
-        stack_(job.plan.strip, levels(job.plan.piece_chunks * kLeaves)) {}
+        stack_(job.plan.strip, levels(job.plan.piece_chunks * kLeaves), reinterpret_cast<Acc*>(held)),
+        block_rows_(job.elements.blocks ? job.plan.block_rows : 0) {}
 
   // An item is a piece of a strip.
   void run(int64_t begin, int64_t end) {
@@ -45,10 +46,8 @@ class ColumnsKernel {
     stack_.start(width);
     for (int64_t k = first; k < end; k += kChunk) {
       const int64_t rows = smaller(kChunk, end - k);
-      const int64_t pitch = job_.elements.blocks != nullptr ? source.pitch(k, rows) : 0;
-      if (takes_blocks(rows, pitch, width * job_.elements.size, job_.elements.size, order_free<Op, Acc>,
-                       job_.plan.expected_bytes)) {
-        job_.elements.blocks(source.row(k), pitch, rows, width, stack_.top());
+      if (goes_by_blocks(source, width, k, rows)) {
+        job_.elements.blocks(source.row(k), source.pitch(), rows, width, stack_.top());
         stack_.push(levels(kLeaves));
       } else if (width >= kManyColumns || (width >= kNarrowColumns && (!source.packed() || end - k < kLeaves))) {
         push_rows(source, k, smaller(kLeaves, end - k));
@@ -63,6 +62,12 @@ class ColumnsKernel {
       stack_.push(0);
     }
     job_.deliver(output, piece, width, stack_.result());
+  }
+
+  // The last strip may be narrower than a block, and chunks may have fewer rows, or some of several runs.
+  bool goes_by_blocks(const Source<Op, Acc>& source, int64_t width, int64_t k, int64_t rows) const {
+    return block_rows_ > 0 && rows >= block_rows_ && source.run(k) >= rows &&
+           width * job_.elements.size >= kFewestBlockBytes;
   }
 
   // Many columns: some rows at a time.
@@ -125,6 +130,7 @@ class ColumnsKernel {
   alignas(64) Acc leaves_[kCapacity];
   alignas(64) Acc transposed_[kCapacity];
   ColumnStack<Op, Acc> stack_;
+  const int64_t block_rows_;  // chunks of as many go by blocks; 0: none do
   bool filled_ = false;
   alignas(64) char copies_[kChunk * kMaxGroup * 8];
   static_assert(kRowsAtOnce * kStripBytes <= kChunk * kMaxGroup * 8, "rows of a strip are copied there");

@@ -17,7 +17,7 @@ struct Capability {
   const char* name;
   Run* run;
   bool (*supported)();
-  bool wide;
+  int vector_bytes;
 };
 
 #if defined(__x86_64__)
@@ -30,16 +30,16 @@ bool has_f16c() {
 
 // Worst first.
 constexpr Capability kCapabilities[] = {
-    {"baseline", baseline::run, [] { return true; }, false},
+    {"baseline", baseline::run, [] { return true; }, 16},
 #if defined(__x86_64__)
-    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, false},
+    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, 32},
     {"avx512", avx512::run,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
               __builtin_cpu_supports("avx2") && has_f16c();
      },
-     true},
+     64},
 #endif
 };
 
@@ -58,7 +58,7 @@ std::atomic<const Capability*>& current() {
 
 }  // namespace
 
-bool has_wide_vectors() { return current().load(std::memory_order_relaxed)->wide; }
+int vector_bytes() { return current().load(std::memory_order_relaxed)->vector_bytes; }
 
 const char* capability() { return current().load()->name; }
 

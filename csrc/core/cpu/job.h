@@ -4,6 +4,7 @@
 #include "element_table.h"
 #include "plan.h"
 #include "results.h"
+#include "scratch.h"
 #include "tuning.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -28,6 +29,7 @@ struct Job {
   Write<Acc> write;
   const char* in;
   char* out;
+  const Scratch& scratch;
   Acc* partials;  // [output][piece], used where plan.split > 1
 
   const Layout& layout() const { return problem.layout; }

@@ -12,16 +12,32 @@
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 namespace {
 
+struct Share {
+  int64_t begin, end;
+};
+
+// The tasks of a worker: one contiguous share, the same one in every call, as part of it may still be in its cache.
+TR_HD Share share_of(const CpuPlan& plan, int64_t worker) {
+  if (plan.workers == 1) return {0, plan.tasks};  // a small call would notice the division
+  const int64_t share = plan.tasks / plan.workers, longer = plan.tasks % plan.workers;
+  const int64_t begin = worker * share + smaller(worker, longer);
+  return {begin, begin + share + (worker < longer)};
+}
+
 template <class Kernel, class Job>
 void in_parallel(const Job& job, const Threads& threads) {
-  const Task task = [](void* context, int64_t begin, int64_t end) {
-    Kernel(*static_cast<const Job*>(context)).run(begin, end);
+  const Task work = [](void* context, int64_t begin, int64_t end) {
+    const Job& shared = *static_cast<const Job*>(context);
+    for (int64_t worker = begin; worker < end; ++worker) {
+      const Share share = share_of(shared.plan, worker);
+      Kernel(shared, shared.scratch.of_worker(worker)).run(share.begin, share.end);
+    }
   };
   void* context = const_cast<Job*>(&job);
-  if (threads.count <= 1 || job.plan.tasks <= job.plan.grain) {
-    task(context, 0, job.plan.tasks);
+  if (threads.count <= 1 || job.plan.workers == 1) {
+    work(context, 0, job.plan.workers);
   } else {
-    threads.parallel_for(job.plan.tasks, job.plan.grain, context, task);
+    threads.parallel_for(job.plan.workers, 1, context, work);
   }
 }
 
@@ -45,22 +61,23 @@ void reduce_chunks(const Job<Op, Acc>& job, const Threads& threads) {
   CpuPlan plan = job.plan;
   plan.split = 1;
   const Job<Op, Acc> columns{
-      chunks, plan, job.elements, write_values<Acc>, job.in, reinterpret_cast<char*>(job.partials), nullptr};
+      chunks,      plan,   job.elements, write_values<Acc>, job.in, reinterpret_cast<char*>(job.partials),
+      job.scratch, nullptr};
   in_parallel<ColumnsKernel<Op, Acc>>(columns, threads);
 }
 
 template <class Op, class Acc>
 void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Threads& threads) {
-  const Buffer<Acc> partials(plan.split > 1 ? problem.layout.outputs * plan.split : 0);
-  const Job<Op, Acc> job{problem, plan,         make_elements<Op, Acc>(problem), make_writer<Op, Acc>(problem), in,
-                         out,     partials.data};
-  if (plan.across == Across::Chunks) {
+  const Scratch scratch(plan);
+  const Job<Op, Acc> job{problem, plan,    make_elements<Op, Acc>(problem),           make_writer<Op, Acc>(problem), in,
+                         out,     scratch, reinterpret_cast<Acc*>(scratch.partials())};
+  if (plan.way == Way::Chunks) {
     reduce_chunks(job, threads);
-  } else if (plan.across == Across::Bundles) {
+  } else if (plan.way == Way::Bundles) {
     if constexpr (!order_free<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
-  } else if (plan.across == Across::Strips) {
+  } else if (plan.way == Way::Strips) {
     if constexpr (!order_free<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
-  } else if (plan.family == Family::Rows && SegmentsKernel<Op, Acc>::takes(job)) {
+  } else if (plan.way == Way::Segments) {
     in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {
     in_parallel<RowsKernel<Op, Acc>>(job, threads);

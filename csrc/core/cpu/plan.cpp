@@ -7,7 +7,7 @@
 #include "../integers.h"
 #include "../order.h"
 #include "chunk_columns.h"
-#include "plan_across.h"
+#include "plan_rows.h"
 #include "tuning.h"
 
 namespace torch_reduce::cpu {
@@ -49,80 +49,129 @@ int64_t distinct_elements(const Layout& l) {
   return count;
 }
 
+int64_t acc_bytes(const Problem& p) { return static_cast<int64_t>(size_of(p.compute)); }
+
+// What waits of a strip's trees over `chunks` chunks: a row at each level, and the one that is to come.
+int64_t stack_bytes(const Problem& p, int64_t strip, int64_t chunks) {
+  return (log2_above(chunks * kLeaves) + 2) * strip * acc_bytes(p);
+}
+
+// As wide as is good for the first caches; narrower where there are too few strips for the threads and too few chunks
+// to share out instead, or where all of them would hold too much.
+int64_t strip_of_columns(const Problem& p, int threads, int64_t padded_chunks) {
+  const Layout& l = p.layout;
+  const int64_t columns = l.kept[l.kept_dims - 1].size;
+  int64_t strip = std::min(columns, kStripBytes / acc_bytes(p));
+  if (threads == 1) return strip;
+  const int64_t others = l.outputs / columns * padded_chunks;
+  const auto too_few = [&] { return others * ceil_div(columns, strip) < threads; };
+  const auto too_much = [&] { return threads * stack_bytes(p, strip, padded_chunks) > kAllHeldBytes; };
+  while (strip >= 2 * kManyColumns && (too_few() || too_much())) strip = ceil_div(strip, 2);
+  return strip;
+}
+
+// CpuPlan::block_rows. Integers have no blocks, and of extremes those that have ExtremeVectors.
+int64_t block_rows(const Problem& p, int vectors, const CpuPlan& plan) {
+  const Layout& l = p.layout;
+  if (l.reduced_dims == 0 || l.kept[l.kept_dims - 1].in_stride != 1) return 0;
+  if (!is_floating(p.in) || !is_read_directly(p)) return 0;
+  const auto size = static_cast<int64_t>(size_of(p.in));
+  const bool is_extreme = p.op == Op::Max || p.op == Op::Min;
+  if (is_extreme && (size == 8 || vectors == 16)) return 0;
+  const ReducedDim& inner = l.reduced[l.reduced_dims - 1];
+  const int64_t fewest =
+      fewest_block_rows(inner.stride * size, plan.strip * size, size, is_extreme, plan.expected_bytes);
+  return inner.size < fewest ? 0 : fewest;
+}
+
+// Every chunk is an output of another problem, whose results are partials.
+CpuPlan plan_chunks(const Problem& p, int threads, int vectors, int64_t expected_bytes) {
+  Constraint columns;
+  columns.family = static_cast<int>(Family::Columns);
+  CpuPlan plan = make_plan(chunk_columns(p), threads, columns, vectors);
+  plan.way = Way::Chunks;
+  plan.split = p.layout.n / kChunk;
+  plan.partial_bytes = p.layout.outputs * plan.split * acc_bytes(p);
+  plan.expected_bytes = expected_bytes + 2 * plan.partial_bytes;
+  return plan;
+}
+
+// How many pieces, a power of two, an output is cut into, so that every thread has its share of `units` outputs or
+// strips of them, and no task is smaller than a grain.
+int64_t pieces_for(int threads, int64_t units, int64_t elements, int64_t padded_chunks) {
+  int64_t pieces = 1;
+  while (threads > 1 && pieces < padded_chunks && units * pieces < threads * kTasksPerThread &&
+         elements / (units * pieces * 2) >= kGrain) {
+    pieces *= 2;
+  }
+  return pieces;
+}
+
 }  // namespace
+
+const char* name(Way way) {
+  constexpr const char* names[] = {"straight", "segments", "tiles", "chunks", "bundles", "strips"};
+  return names[static_cast<int>(way)];
+}
 
 bool is_for_one_thread(const Layout& l) {
   return l.n <= kParallelAbove && l.outputs <= kParallelAbove && l.n * l.outputs <= kParallelAbove;
 }
 
-CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, bool wide) {
+bool is_read_directly(const Problem& p) {
+  if (p.as_bool) return false;
+  if (!is_floating(p.in)) return p.compute == DType::Int64;
+  return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
+}
+
+CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, int vectors) {
   const Layout& l = p.layout;
-  const auto acc = static_cast<int64_t>(size_of(p.compute));
-  const bool many = !is_for_one_thread(l);
-  if (!many) threads = 1;
+  if (is_for_one_thread(l)) threads = 1;
   CpuPlan plan;
   plan.family = choose(l, constraint);
   plan.expected_bytes =
       distinct_elements(l) * static_cast<int64_t>(size_of(p.in)) + l.outputs * static_cast<int64_t>(size_of(p.out));
   if (plan.family == Family::Empty) return plan;
-  if (plan.family == Family::Rows && constraint.family < 0 && constraint.split == 0 && has_chunk_columns(p)) {
-    Constraint columns;
-    columns.family = static_cast<int>(Family::Columns);
-    plan = make_plan(chunk_columns(p), threads, columns, wide);
-    plan.across = Across::Chunks;
-    plan.split = l.n / kChunk;
-    plan.scratch_bytes = l.outputs * plan.split * acc;
-    plan.expected_bytes += plan.scratch_bytes + l.outputs * static_cast<int64_t>(size_of(p.out));
-    return plan;
-  }
-
   if (plan.family == Family::Rows) {
-    const bool is_free = constraint.family < 0 && constraint.split == 0;
-    if (is_free && (plan_bundles(p, threads, plan) || plan_strips(p, threads, wide, plan))) return plan;
-    plan.tile_lines = tile_lines(p, threads);
+    if (constraint.family < 0 && constraint.split == 0) {
+      if (has_chunk_columns(p)) return plan_chunks(p, threads, vectors, plan.expected_bytes);
+      if (plan_bundles(p, threads, plan) || plan_strips(p, threads, vectors == 64, plan)) return plan;
+    }
+    plan_tiles(p, threads, plan);
   }
 
-  const int64_t elements = l.n * l.outputs;
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
   int64_t units = l.outputs;  // what can be shared out without cutting an output
   if (plan.family == Family::Columns) {
     const int64_t columns = l.kept[l.kept_dims - 1].size;
-    plan.strip = std::min(columns, kStripBytes / acc);
-    // Narrower strips where there are too few of them for the threads, and too few chunks to share out instead.
-    const int64_t others = l.outputs / columns * padded;
-    while (others * ceil_div(columns, plan.strip) < threads && many && plan.strip >= 2 * kManyColumns) {
-      plan.strip = ceil_div(plan.strip, 2);
-    }
+    plan.strip = strip_of_columns(p, threads, padded);
     plan.strips = ceil_div(columns, plan.strip);
     units = l.outputs / columns * plan.strips;
   }
 
-  if (!many && constraint.split == 0) {  // without the divisions below, which a small call would notice
-    plan.piece_chunks = padded;
-    plan.tasks = plan.grain = units;
-    plan.scratch_bytes = tile_bytes(p, plan.tile_lines);
-    return plan;
+  const int64_t elements = l.n * l.outputs;
+  int64_t pieces = constraint.split;
+  if (pieces == 0) {
+    pieces = pieces_for(threads, units, elements, padded);
+  } else if (pieces != power_of_two_above(pieces) || pieces > padded) {
+    refuse("split is a power of two, at most one piece per chunk of 1024");
   }
-  int64_t wanted = 1;
-  if (constraint.split) {
-    wanted = constraint.split;
-    if (wanted != power_of_two_above(wanted) || wanted > padded) {
-      refuse("split is a power of two, at most one piece per chunk of 1024");
-    }
-  } else if (threads > 1) {
-    // Enough tasks that every thread has its share, none of them smaller than a grain.
-    while (wanted < padded && units * wanted < threads * kTasksPerThread && elements / (units * wanted * 2) >= kGrain) {
-      wanted *= 2;
-    }
+  plan.piece_chunks = padded;
+  if (pieces > 1) {  // a small call would notice the divisions
+    plan.piece_chunks /= pieces;
+    plan.split = ceil_div(chunks, plan.piece_chunks);
+    plan.partial_bytes = l.outputs * plan.split * acc_bytes(p);
+    plan.expected_bytes += 2 * plan.partial_bytes;
   }
-  plan.piece_chunks = padded / wanted;
-  plan.split = ceil_div(chunks, plan.piece_chunks);
   plan.tasks = units * plan.split;
-  plan.grain = ceil_div(many ? kGrain : elements, std::max<int64_t>(elements / plan.tasks, 1));
-  plan.grain = std::max<int64_t>(plan.grain, 1);
-  if (plan.split > 1) plan.scratch_bytes = l.outputs * plan.split * acc;
-  plan.expected_bytes += 2 * plan.scratch_bytes;
-  plan.scratch_bytes += std::min<int64_t>(threads, plan.tasks) * tile_bytes(p, plan.tile_lines);
+
+  if (plan.family == Family::Columns) {
+    plan.held_bytes = whole_lines(stack_bytes(p, plan.strip, plan.piece_chunks));
+    plan.block_rows = block_rows(p, vectors, plan);
+  } else if (plan.family == Family::Rows && plan.way == Way::Straight && plan.split == 1) {
+    plan_segments(p, threads, plan);
+  }
+  if (threads > 1) share_out(threads, ceil_div(kGrain, std::max<int64_t>(elements / plan.tasks, 1)), plan);
   return plan;
 }
 

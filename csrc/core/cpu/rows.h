@@ -36,8 +36,13 @@ class Results {
 template <class Op, class Acc>
 class RowsKernel {
  public:
-  explicit RowsKernel(const Job<Op, Acc>& job)
-      : job_(job), source_(job, 1, 1), tiles_(job), results_(job), prefetch_(job.prefetch()), ahead_(job.ahead()) {}
+  RowsKernel(const Job<Op, Acc>& job, char* held)
+      : job_(job),
+        source_(job, 1, 1),
+        tiles_(job, held),
+        results_(job),
+        prefetch_(job.prefetch()),
+        ahead_(job.ahead()) {}
 
   // An item is a piece of an output.
   void run(int64_t begin, int64_t end) {
@@ -121,7 +126,7 @@ class RowsKernel {
       item_ = item;
       return;
     }
-    if (tiles_.wanted() && job_.elements.chunks != nullptr) return reduce_tiles(item, chunk, end);
+    if (job_.plan.way == Way::Tiles) return reduce_tiles(item, chunk, end);
     while (chunk < end) {
       const int64_t k = chunk * kChunk;
       const int64_t contiguous = job_.elements.chunks != nullptr && source_.packed() ? whole_chunks(k) : 0;
@@ -191,7 +196,7 @@ class RowsKernel {
   void fold_slots() {
     if (used_ == 0) return;
     fold_subtrees<Op>(slots_, used_);
-    if (used_ == kSlots && owner_[0] == item_ && owner_[kSlots - 1] == item_ && stack_.count % kSlots == 0) {
+    if (used_ == kSlots && owner_[0] == item_ && owner_[kSlots - 1] == item_ && stack_.waiting.count() % kSlots == 0) {
       fold<Op>(slots_, kSlots, 1);
       stack_.push(slots_[0], kLogSlots);
     } else {
@@ -209,7 +214,7 @@ class RowsKernel {
   void finish_item() {
     const int64_t split = job_.plan.split, output = split == 1 ? item_ : item_ / split;
     results_.add(output, item_ - output * split, stack_.result());
-    stack_.count = 0;
+    stack_.waiting.clear();
   }
 
   const Job<Op, Acc>& job_;

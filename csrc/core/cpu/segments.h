@@ -13,22 +13,15 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Op, class Acc>
 class SegmentsKernel {
  public:
-  static bool takes(const Job<Op, Acc>& job) {
-    const Layout& l = job.layout();
-    if (job.elements.chunks == nullptr || job.plan.split != 1 || l.kept_dims == 0 || l.reduced_dims < 2) return false;
-    return l.reduced[l.reduced_dims - 1].stride == 1 &&
-           l.kept[l.kept_dims - 1].in_stride < l.reduced[l.reduced_dims - 2].stride;
-  }
-
-  explicit SegmentsKernel(const Job<Op, Acc>& job)
+  SegmentsKernel(const Job<Op, Acc>& job, char* held)
       : job_(job),
         size_(job.elements.size),
         segment_(job.layout().reduced[job.layout().reduced_dims - 1].size),
         in_place_(segment_ < kChunk && segment_ % kLeaves == 0),
-        at_once_(in_place_ ? kMostAtOnce : outputs_at_once(segment_ * size_)),
+        at_once_(job.plan.strip),
         ahead_(ahead_of_segments(job.ahead())),
         fetches_(fetches_segments(size_, job.plan.expected_bytes, kIsWide)),
-        held_(smaller(at_once_, job.layout().outputs) * held_bytes()) {}
+        held_(held) {}
 
   // An item is an output.
   void run(int64_t begin, int64_t end) {
@@ -37,11 +30,11 @@ class SegmentsKernel {
     for (int64_t first = begin; first < end; first += at_once_) {
       const int64_t outputs = smaller(at_once_, end - first);
       const char* const x = job_.input_of(first);
-      int64_t offset[kMostAtOnce];
+      int64_t offset[kMostSegmentsAtOnce];
       for (int64_t i = 0; i < outputs; ++i) {
         offset[i] = job_.input_of(first + i) - x;
         count_[i] = 0;
-        stacks_[i].count = 0;
+        stacks_[i].waiting.clear();
       }
       cursor.start(x);
       if (in_place_) {
@@ -60,17 +53,7 @@ class SegmentsKernel {
   }
 
  private:
-  static constexpr int64_t kLine = 64, kPage = 4096;  // bytes
-  static constexpr int64_t kFewestAtOnce = 4, kMostAtOnce = 32;
   static constexpr int kSlots = 16;
-
-  // Where all elements are held for a while, outputs of a page together, which stay in the first cache: with segments
-  // of 784 bytes, 32 at once take 1.07 to 1.12 times as long as 4. Longer segments gain by the order of memory alone.
-  static int64_t outputs_at_once(int64_t segment_bytes) {
-    const int64_t page = kPage / segment_bytes;
-    if (segment_bytes >= kPage || page > kMostAtOnce) return kMostAtOnce;
-    return page < kFewestAtOnce ? kFewestAtOnce : page;
-  }
 
   // A few chunks at a time take 1.05 to 1.1 times as long Touched.
   Ahead ahead_of_segments(Ahead ahead) const {
@@ -78,9 +61,7 @@ class SegmentsKernel {
     return size_ <= 4 ? Ahead::Steadily : Ahead::Nothing;
   }
 
-  // A line more than a chunk, or the same places of all outputs would share a set of the first cache.
-  int64_t held_bytes() const { return kChunk * size_ + kLine; }
-  char* held(int64_t i, int64_t element) const { return held_.data + i * held_bytes() + element * size_; }
+  char* held(int64_t i, int64_t element) const { return held_ + i * segment_held_bytes(size_) + element * size_; }
 
   // The chunk at element k of every output, where each of its windows lies in one segment: nothing is copied.
   void add_in_place(Cursor& cursor, int64_t k, int64_t outputs, const int64_t* offset) {
@@ -177,7 +158,7 @@ class SegmentsKernel {
       own(i, 1);
     }
     fold_slots();
-    Acc results[kMostAtOnce];
+    Acc results[kMostSegmentsAtOnce];
     for (int64_t i = 0; i < outputs; ++i) results[i] = stacks_[i].result();
     job_.write_results(first, outputs, results);
   }
@@ -188,10 +169,10 @@ class SegmentsKernel {
   const int64_t at_once_;  // outputs
   const Ahead ahead_;
   const bool fetches_;
-  int64_t distance_ = 0;        // bytes
-  Buffer<char> held_;           // of each output, the elements of a chunk that has begun
-  int64_t count_[kMostAtOnce];  // how many they are
-  Stack<Op, Acc> stacks_[kMostAtOnce];
+  int64_t distance_ = 0;                // bytes
+  char* const held_;                    // of each output, the elements of a chunk that has begun
+  int64_t count_[kMostSegmentsAtOnce];  // how many they are
+  Stack<Op, Acc> stacks_[kMostSegmentsAtOnce];
   alignas(64) Acc slots_[kSlots * kSubtrees];
   int64_t owner_[kSlots];
   int64_t used_ = 0;

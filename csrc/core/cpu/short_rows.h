@@ -10,7 +10,7 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Op, class Acc>
 class ShortRowsKernel {
  public:
-  explicit ShortRowsKernel(const Job<Op, Acc>& job) : job_(job), source_(job, 1, 1), n_(job.layout().n) {
+  ShortRowsKernel(const Job<Op, Acc>& job, char*) : job_(job), source_(job, 1, 1), n_(job.layout().n) {
     const Layout& l = job.layout();
     const KeptDim inner = l.kept_dims ? l.kept[l.kept_dims - 1] : KeptDim{1, n_, 1};
     kept_stride_ = inner.in_stride;

@@ -45,10 +45,8 @@ class Source {
     return elements_.windows != nullptr && (width_ == 1 || packed_) && can_group<Op, Acc>(width_);
   }
 
-  // Bytes from each of `count` rows from k on to the next, if all are of one run and columns are adjacent; else 0.
-  int64_t pitch(int64_t k, int64_t count) const {
-    return column_stride_ == 1 && run(k) >= count ? inner_stride() * elements_.size : 0;
-  }
+  // Bytes from a row to the next of its run.
+  int64_t pitch() const { return inner_stride() * elements_.size; }
 
   // The four windows of 256 rows of the chunk that starts at row k, each contiguous: where it is not so in memory, it
   // is copied to `copies`. That is room for a chunk, filled by fill() if the chunk is not whole.

@@ -83,9 +83,6 @@ void merge_lines(const char* x, int64_t stride, const char* z, int64_t z_stride,
 template <class Acc>
 class StripStreams {
  public:
-  // How many bytes there have to be for lines that are copied.
-  static int64_t buffer_bytes(const StripShape& shape) { return kMostCopied * copy_bytes_of(shape); }
-
   // Streams of `lines` lines in all. The first one begins at line `first` of the rows from `row` on, which may lie
   // behind their end: lines go on at the first one, a row further. `here` is the first row's first element, `there`
   // that of the first row at the outer dims' next place; null: there is none.

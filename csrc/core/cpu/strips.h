@@ -19,16 +19,14 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Op, class Acc>
 class StripsKernel {
  public:
-  explicit StripsKernel(const Job<Op, Acc>& job)
+  StripsKernel(const Job<Op, Acc>& job, char* held)
       : job_(job),
         shape_(job.problem, job.elements.size, job.in, identity_),
         groups_(kLeaves / shape_.lines),
         vectors_(static_cast<int>(job.plan.strip / kWidth)),
-        vector_memory_(vectors_),
-        memory_(vectors_ * vector_places() + buffer_places()) {
+        ended_(reinterpret_cast<Acc*>(held)),
+        buffer_(reinterpret_cast<char*>(ended_ + vectors_ * vector_places())) {
     fill_elements(job.elements.identity, job.elements.size, kWidth, identity_);
-    ended_ = memory_.data;
-    buffer_ = reinterpret_cast<char*>(ended_ + vectors_ * vector_places());
   }
 
   // An item is a strip.
@@ -67,7 +65,6 @@ class StripsKernel {
   Acc* ended(int v) const { return ended_ + v * vector_places(); }
   Acc* late(int v) const { return ended(v) + kPeriodsTogether * period_places(); }
   Acc* leaves(int v) const { return late(v) + groups_ * kWidth; }
-  int64_t buffer_places() const { return StripStreams<Acc>::buffer_bytes(shape_) / static_cast<int64_t>(sizeof(Acc)); }
 
   void start(int64_t output, int64_t outer, int64_t strip) {
     const Layout& l = job_.layout();
@@ -202,17 +199,16 @@ class StripsKernel {
     return load<Acc>(x);
   }
 
-  Rows& vector(int v) const { return vector_memory_.data[v]; }
+  Rows& vector(int v) { return rows_[v]; }
 
   const Job<Op, Acc>& job_;
   alignas(64) char identity_[kWidth * sizeof(Acc)];
   const StripShape shape_;
   const int64_t groups_;  // of 256 lines
   const int vectors_;     // of a strip
-  Buffer<Rows> vector_memory_;
-  Buffer<Acc> memory_;
-  Acc* ended_;
-  char* buffer_;
+  Rows rows_[kStripRows / kWidth];
+  Acc* const ended_;
+  char* const buffer_;  // lines that are copied
 
   // Of the strip:
   const char* here_ = nullptr;   // the first element at the outer dims' place

@@ -108,14 +108,9 @@ void copy_tile(const char* bytes, int64_t lines, int64_t line_stride, int64_t le
 template <class Op, class Acc>
 class Tiles {
  public:
-  explicit Tiles(const Job<Op, Acc>& job)
-      : layout_(job.layout()),
-        size_(job.elements.size),
-        lines_(job.plan.tile_lines),
-        buffer_(lines_ ? lines_ * layout_.reduced[layout_.reduced_dims - 1].size * size_ + kChunk * size_ : 0) {}
-
-  // Whether tiles are worth it.
-  bool wanted() const { return lines_ > 0; }
+  // `buffer` has room for the lines of a tile and a chunk.
+  Tiles(const Job<Op, Acc>& job, char* buffer)
+      : layout_(job.layout()), size_(job.elements.size), lines_(job.plan.tile_lines), buffer_(buffer) {}
 
   // Starts on elements [k, end) of the output at x.
   void start(const char* x, int64_t k, int64_t end) {
@@ -128,10 +123,10 @@ class Tiles {
   // Elements that follow, contiguous; a multiple of kChunk unless they are the last. 0 when there are no more.
   int64_t next(const char** data) {
     held_ -= given_;
-    __builtin_memmove(buffer_.data, buffer_.data + given_ * size_, static_cast<size_t>(held_ * size_));
+    __builtin_memmove(buffer_, buffer_ + given_ * size_, static_cast<size_t>(held_ * size_));
     while (held_ < kChunk && k_ < end_) append();
     given_ = k_ < end_ ? held_ / kChunk * kChunk : held_;
-    *data = buffer_.data;
+    *data = buffer_;
     return given_;
   }
 
@@ -147,7 +142,7 @@ class Tiles {
       rest /= layout_.reduced[d].size;
     }
     const char* x = x_ + offset * size_;
-    char* out = buffer_.data + held_ * size_;
+    char* out = buffer_ + held_ * size_;
     int64_t count = smaller(inner.size - k_ % inner.size, end_ - k_);
     if (count < inner.size) {
       copy_elements(x, size_, inner.stride, count, out);
@@ -165,7 +160,7 @@ class Tiles {
 
   const Layout& layout_;
   int64_t size_, lines_;
-  Buffer<char> buffer_;
+  char* const buffer_;
   const char* x_ = nullptr;
   int64_t k_ = 0, end_ = 0;       // next to read
   int64_t held_ = 0, given_ = 0;  // elements in the buffer, and those that next() gave last

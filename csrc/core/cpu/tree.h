@@ -1,8 +1,6 @@
 // The balanced tree of neighbours over arrays: one loop per level, which vectorises.
 #pragma once
 
-#include <new>
-
 #include "elements.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -47,45 +45,57 @@ void transpose(const Acc* __restrict x, int64_t rows, int64_t columns, Acc* __re
   }
 }
 
-// The tree over values that arrive one after the other. level[i] holds a complete subtree of 2^i values that waits
-// for its right neighbour, if bit i of count is set.
+// Which subtrees wait for their right neighbours while values arrive one after the other: one of 2^i values, at level
+// i, if bit i of the count is set.
+class Waiting {
+ public:
+  TR_HD void clear() { count_ = 0; }
+  TR_HD uint64_t count() const { return count_; }
+
+  // A subtree of 2^height values arrives. Calls join(i) for each level that completes it, and returns that at which the
+  // whole waits.
+  template <class Join>
+  TR_HD int push(int height, Join join) {
+    int i = height;
+    for (; (count_ >> i) & 1; ++i) join(i);
+    count_ += uint64_t{1} << height;
+    return i;
+  }
+
+  // Where something waits: calls begin(i) for the lowest level, then join(i) for each above it.
+  template <class Begin, class Join>
+  TR_HD void finish(Begin begin, Join join) const {
+    int i = 0;
+    while (!((count_ >> i) & 1)) ++i;
+    begin(i);
+    for (++i; count_ >> i; ++i) {
+      if ((count_ >> i) & 1) join(i);
+    }
+  }
+
+ private:
+  uint64_t count_ = 0;
+};
+
+// The tree over values that arrive one after the other.
 template <class Op, class Acc>
 struct Stack {
   Acc level[64];
-  uint64_t count = 0;
+  Waiting waiting;
 
   // v is the result of an aligned subtree of 2^height values.
   TR_HD void push(Acc v, int height = 0) {
-    int i = height;
-    for (; (count >> i) & 1; ++i) v = Op::combine(level[i], v);
+    const int i = waiting.push(height, [&](int left) { v = Op::combine(level[left], v); });
     level[i] = v;
-    count += uint64_t{1} << height;
   }
 
   // The tree over all that was pushed.
   TR_HD Acc result() const {
-    if (count == 0) return Op::template identity<Acc>();
-    int i = 0;
-    while (!((count >> i) & 1)) ++i;
-    Acc v = level[i++];
-    for (; count >> i; ++i) {
-      if ((count >> i) & 1) v = Op::combine(level[i], v);
-    }
+    if (waiting.count() == 0) return Op::template identity<Acc>();
+    Acc v;
+    waiting.finish([&](int i) { v = level[i]; }, [&](int i) { v = Op::combine(level[i], v); });
     return v;
   }
-};
-
-// Memory that is freed with its scope. It begins with a line of the cache, as vectors that cross lines take twice as
-// long to store.
-template <class Acc>
-struct Buffer {
-  static constexpr std::align_val_t kLine{64};
-  Acc* data;
-  explicit Buffer(int64_t count)
-      : data(count ? static_cast<Acc*>(::operator new(static_cast<size_t>(count) * sizeof(Acc), kLine)) : nullptr) {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { ::operator delete(data, kLine); }
 };
 
 // The same over rows of `width` values, as many as there are columns: push() takes what top() holds. Rows change hands,
@@ -93,14 +103,14 @@ struct Buffer {
 template <class Op, class Acc>
 class ColumnStack {
  public:
-  // For rows of at most `width` values and at most 2^levels pushes.
-  ColumnStack(int64_t width, int levels) : memory_((levels + 2) * width), top_(levels + 1) {
-    for (int i = 0; i <= top_; ++i) row_[i] = memory_.data + i * width;
+  // For rows of at most `width` values and at most 2^levels pushes; `memory` has levels + 2 of them.
+  ColumnStack(int64_t width, int levels, Acc* memory) : top_(levels + 1) {
+    for (int i = 0; i <= top_; ++i) row_[i] = memory + i * width;
   }
 
   void start(int64_t width) {
     width_ = width;
-    count_ = 0;
+    waiting_.clear();
   }
 
   // Where the next value is written.
@@ -108,22 +118,16 @@ class ColumnStack {
 
   // What stands in top() is the result of an aligned subtree of 2^height values.
   void push(int height) {
-    int i = height;
-    for (; (count_ >> i) & 1; ++i) combine_into(row_[i], row_[top_]);
+    const int i = waiting_.push(height, [&](int level) { combine_into(row_[level], row_[top_]); });
     Acc* freed = row_[i];
     row_[i] = row_[top_];
     row_[top_] = freed;
-    count_ += uint64_t{1} << height;
   }
 
   // The tree over all that was pushed, at least one value.
   Acc* result() {
-    int i = 0;
-    while (!((count_ >> i) & 1)) ++i;
-    Acc* v = row_[i++];
-    for (; count_ >> i; ++i) {
-      if ((count_ >> i) & 1) combine_into(row_[i], v);
-    }
+    Acc* v;
+    waiting_.finish([&](int level) { v = row_[level]; }, [&](int level) { combine_into(row_[level], v); });
     return v;
   }
 
@@ -132,11 +136,10 @@ class ColumnStack {
     for (int64_t c = 0; c < width_; ++c) v[c] = Op::combine(left[c], v[c]);
   }
 
-  Buffer<Acc> memory_;
   Acc* row_[66];
   int top_;
   int64_t width_ = 0;
-  uint64_t count_ = 0;
+  Waiting waiting_;
 };
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "../order.h"
+
 namespace torch_reduce::cpu {
 
 // Up to here one thread is done before the pool is awake.
@@ -32,11 +34,30 @@ constexpr int64_t kManyColumns = 256;
 // Chunks that are reduced as columns leave a partial each: 4 MiB of fp32.
 constexpr int64_t kMostChunkColumns = int64_t{1} << 20;
 
-// A thread's tile of a transposed tensor: 64 KiB, which the second cache holds; more for up to 16 lines, which fill
-// cache lines of 4-byte elements, as long as the tiles of all threads are 4 MiB together. A few long lines are better
-// than none: (20, 100000) transposed takes 0.73 of the time.
-constexpr int64_t kTileBytes = int64_t{64} << 10, kMostTileBytes = int64_t{2} << 20, kAllTilesBytes = int64_t{4} << 20;
-constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16, kCacheLine = 64;
+// What all workers hold together at most.
+constexpr int64_t kAllHeldBytes = int64_t{4} << 20;
+
+constexpr int64_t kCacheLine = 64, kPage = 4096;
+
+// A worker's tile of a transposed tensor: 64 KiB, which the second cache holds; more for up to 16 lines, which fill
+// cache lines of 4-byte elements, as long as all of them may have as many. A few long lines are better than none: (20,
+// 100000) transposed takes 0.73 of the time.
+constexpr int64_t kTileBytes = int64_t{64} << 10, kMostTileBytes = int64_t{2} << 20;
+constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16;
+
+// Outputs made of segments (segments.h) that are reduced at the same time. Where all elements are held for a while,
+// those of a page, which stay in the first cache: with segments of 784 bytes, 32 at once take 1.07 to 1.12 times as
+// long as 4. Longer segments, and those that are read in place, gain by the order of memory alone.
+constexpr int64_t kFewestSegmentsAtOnce = 4, kMostSegmentsAtOnce = 32;
+constexpr int64_t segments_at_once(int64_t elements, int64_t element_size) {
+  const int64_t page = kPage / (elements * element_size);
+  const bool in_place = elements < kChunk && elements % kLeaves == 0;
+  if (in_place || page == 0 || page > kMostSegmentsAtOnce) return kMostSegmentsAtOnce;
+  return page < kFewestSegmentsAtOnce ? kFewestSegmentsAtOnce : page;
+}
+
+// A line more than a chunk, or the same places of all outputs would share a set of the first cache.
+constexpr int64_t segment_held_bytes(int64_t element_size) { return kChunk * element_size + kCacheLine; }
 
 // Bundles of columns (bundle.h). Times torch's speed, before them and with them, AVX-512 and AVX2: rows of 512 elements
 // 0.15, 0.70 and 0.12, 0.65; of 768 0.15, 0.72 and 0.13, 0.60; of 1280 0.22, 0.40 and 0.20, 0.42; of 2304 0.14, 0.46
@@ -61,7 +82,7 @@ constexpr int64_t kFewestStripElements = 256, kFewestStripGroup = 4;
 
 // From here on every line is in a page of its own, and tiles, which fetch ahead, take 0.7 to 1.4 of the time of strips
 // with AVX-512 and 0.4 to 0.7 with AVX2, the less of it the larger the tensor is.
-constexpr int64_t kPage = 4096;
+constexpr int64_t kFarStripStride = kPage;
 
 // How often an element is read at most. With AVX-512, which has twice the rows in a vector, strips take 0.5 to 0.8 of
 // the time of tiles up to 1.6 (rows of 1000, 2000, 2500, 3136 and 7000 elements), as long with 1.7 (1500), 1.25 of it
@@ -138,15 +159,16 @@ constexpr int64_t block_bytes(int64_t row_bytes, bool is_extreme) {
   return 0;
 }
 
-// Whether `rows` rows of a chunk, `pitch` bytes apart (0: not evenly), go by blocks. Times the speed of some rows at a
-// time, with AVX-512: 1 and 4 MB of fp32, 1 to 3 KB in a row, 1.15 to 1.5, of bf16 1.3 to 1.4; rows of 64 columns 1.2
-// to 2.4; `amax` 1.05 to 1.45, of bf16 1.5 to 1.9; with AVX2 1.14 to 1.8. From memory bf16 and `amax` 0.5 to 0.95, as
-// the hardware does not see far enough ahead in pieces of rows; rows of a page 0.5 to 0.7; 8 rows 0.9, of `amax` 0.6.
-constexpr bool takes_blocks(int64_t rows, int64_t pitch, int64_t row_bytes, int64_t element_size, bool is_extreme,
-                            int64_t expected_bytes) {
+// How many rows a chunk has at least that goes by blocks, of rows `pitch` bytes apart; 0: none does. Times the speed of
+// some rows at a time, with AVX-512: 1 and 4 MB of fp32, 1 to 3 KB in a row, 1.15 to 1.5, of bf16 1.3 to 1.4; rows of
+// 64 columns 1.2 to 2.4; `amax` 1.05 to 1.45, of bf16 1.5 to 1.9; with AVX2 1.14 to 1.8. From memory bf16 and `amax`
+// 0.5 to 0.95, as the hardware does not see far enough ahead in pieces of rows; rows of a page 0.5 to 0.7; 8 rows 0.9,
+// of `amax` 0.6.
+constexpr int64_t fewest_block_rows(int64_t pitch, int64_t row_bytes, int64_t element_size, bool is_extreme,
+                                    int64_t expected_bytes) {
   const int64_t most_bytes = is_extreme || element_size < 4 ? int64_t{12} << 20 : kInThirdCache;
-  return rows >= (is_extreme ? 32 : 16) && pitch > 0 && pitch <= 3072 && expected_bytes <= most_bytes &&
-         block_bytes(row_bytes, is_extreme) > 0;
+  const bool is_close = pitch > 0 && pitch <= 3072 && expected_bytes <= most_bytes;
+  return !is_close || block_bytes(row_bytes, is_extreme) == 0 ? 0 : is_extreme ? 32 : 16;
 }
 
 // Whether segments of outputs are fetched ahead, which are too short for the hardware to follow.

@@ -1,0 +1,24 @@
+// Plans for rows whose elements do not follow one another in memory, or whose neighbours there belong to other rows.
+#pragma once
+
+#include "plan.h"
+
+namespace torch_reduce::cpu {
+
+// Each completes a plan of Family::Rows in which every piece is one chunk, if its way is one for the problem and the
+// best there is.
+bool plan_bundles(const Problem& problem, int threads, CpuPlan& plan);
+bool plan_strips(const Problem& problem, int threads, bool wide, CpuPlan& plan);
+
+// Each finds out whether outputs that are not cut, or pieces of any size, are read in its way.
+void plan_tiles(const Problem& problem, int threads, CpuPlan& plan);
+void plan_segments(const Problem& problem, int threads, CpuPlan& plan);
+
+// The tasks are for so many threads at most, and each takes `least` of them at least. What all of them hold together is
+// bounded: where it would be too much, fewer work.
+void share_out(int threads, int64_t least, CpuPlan& plan);
+
+// Scratch is whole lines of the cache.
+int64_t whole_lines(int64_t bytes);
+
+}  // namespace torch_reduce::cpu
