@@ -20,11 +20,13 @@ CASES = [
     ((1500, 3, 34), (1500, 4, 36), (0, 1)),
     ((2, 3, 2100, 18), (3, 5, 2101, 20), (0, 2)),
 ]
+# So few elements that a thread has both of its columns whole.
+STACKED = [((2000, 2, 148), (2000, 2, 148), 1), ((900, 3, 150), (901, 4, 154), 1), ((4, 70_002), (5, 70_010), 0)]
 
 
 @pytest.mark.parametrize("shift", [0, 1, 2], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape, whole, dim", CASES, ids=str)
+@pytest.mark.parametrize("shape, whole, dim", CASES + STACKED, ids=str)
 def test_bits(shape, whole, dim, dtype, shift, device):
     """At even and odd places, of types with kernels for pairs and without."""
     corner = tuple(slice(w - s, None) for s, w in zip(shape, whole, strict=True))
@@ -42,6 +44,16 @@ def test_bits(shape, whole, dim, dtype, shift, device):
                 except RuntimeError:
                     continue
                 assert_same_bits(call(x, dim), expected, f"{op}, split {split}, {vector}")
+
+
+@pytest.mark.parametrize("shape, whole, dim", STACKED, ids=str)
+def test_a_few_elements_are_stacked(shape, whole, dim):
+    """Not where 16 bytes are aligned, nor where columns lie at odd places."""
+    corner = tuple(slice(w - s, None) for s, w in zip(shape, whole, strict=True))
+    x = torch.empty(whole, dtype=torch.bfloat16, device="meta")[corner]
+    plan = torch_reduce.explain(x, dim, device="cuda")
+    assert (plan.family, plan.reads, plan.grid) == ("columns", "pairs", -(-plan.outputs // 2 // plan.block))
+    assert torch_reduce.explain(x[..., 1:], dim, device="cuda").reads != "pairs"
 
 
 def test_results_of_any_stride(device):

@@ -41,8 +41,10 @@ bool has_runs(const Problem& p) {
   return run.stride == 1 && run.size >= v;
 }
 
-bool runs_are_worth_it(const Layout& l) {
-  return l.reduced[l.reduced_dims - 1].size >= kRunsLeast && l.n >= kRunsOutputLeast;
+bool runs_are_worth_it(const Problem& p) {
+  const Layout& l = p.layout;
+  const auto element = static_cast<int64_t>(size_of(p.in));
+  return l.reduced[l.reduced_dims - 1].size >= runs_least(element) && l.n >= kRunsOutputLeast;
 }
 
 Shape inspect(const Problem& p) {
@@ -109,7 +111,7 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
     switch (f) {
       case Family::Rows:
         return s.row_vector || s.row_segmented || s.row_anywhere ||
-               (s.row_runs && (c.vector == 1 || runs_are_worth_it(l)));
+               (s.row_runs && (c.vector == 1 || runs_are_worth_it(p)));
       case Family::ShortRows:
         return s.short_vector || s.short_staged;
       case Family::Tiles:  // plan_tiles finds out
@@ -148,30 +150,45 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   if (tiny && s.short_scalar && c.vector < 0 && !s.short_vector && !tiny_columns) return {Family::ShortRows, false};
   if (s.short_vector && vector_allowed && l.reduced_dims) return pick(Family::ShortRows);
   const bool part_of_chunk = kLeaves < l.n && l.n < kChunk;
-  const bool column_anywhere = s.column_anywhere && l.n > kShortRowsElements &&
-                               l.n * l.outputs >= (part_of_chunk ? kColumnsAnywherePartLeast : kColumnsAnywhereLeast) &&
-                               l.kept[l.kept_dims - 1].size >= kColumnsAnywhereVectors * s.v;
+  const bool column_anywhere =
+      s.column_anywhere && l.n > kShortRowsElements &&
+      l.n * l.outputs >= (part_of_chunk ? s.column_pairs ? kColumnsAnywherePairsLeast : kColumnsAnywherePartLeast
+                                        : kColumnsAnywhereLeast) &&
+      l.kept[l.kept_dims - 1].size >= kColumnsAnywhereVectors * s.v;
   const bool column_vector = vector_allowed && (s.column_vector || s.column_segmented || column_anywhere);
   // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
   // read a few elements one at a time.
   const int64_t side_by_side = beside && l.kept_dims > 1 ? l.kept[l.kept_dims - 1].size : kScattered;
   const bool scattered =
       side_by_side * element < kSector || (!column_vector && (side_by_side < kScattered || l.n <= kShortRowsElements));
-  const bool short_column = beside && scattered && l.n <= kWarp;
+  // What columns read an element at a time is under way sooner as short rows, or rows, where it is not much.
+  const int64_t elements = l.n * l.outputs;
+  const bool unaligned = c.vector < 0 && !s.column_vector && !s.column_segmented;
+  const bool short_column =
+      beside && l.n <= kWarp && (scattered || (unaligned && elements <= short_columns_most(element)));
+  const bool half_chunk = unaligned && !column_anywhere && kLeaves < l.n && l.n <= kHalfChunk &&
+                          l.outputs >= kHalfChunkOutputs && elements < kColumnsAnywherePartLeast;
   // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well.
   const int64_t neighbours = l.kept_dims ? l.kept[l.kept_dims - 1].size : 0;
-  const bool slender = l.n * l.outputs >= kScatteredTiny && !column_vector && !s.column_pairs &&
-                       element < kNotSlenderElement && neighbours * element < kSector &&
-                       reduced_stride * element <= kSector;
+  const bool share_sectors = neighbours * element <= kSector && reduced_stride * element <= kSector;
+  const bool many_pairs = s.column_pairs && (l.n > kChunk || elements < kSlenderPairsLeast);
+  const bool slender = elements >= kScatteredTiny && !column_vector && !many_pairs && element < kNotSlenderElement &&
+                       share_sectors && neighbours * element < kSector;
+  // Where they are few elements in all, of more than a chunk, a CTA has a row for itself; columns would be cut.
+  const bool few = c.vector < 0 && elements < kScatteredTiny && l.n > kChunk && share_sectors;
   // Many outputs whose runs of a few elements follow one another.
   const int64_t run = l.reduced_dims > 1 ? l.reduced[l.reduced_dims - 1].size : 0;
   const bool short_runs = s.columns && 0 < run && run <= kShortRun && neighbours >= kShortRunNeighbours &&
                           reduced_stride == 1 && kept_stride == run && c.vector < 0;
   const bool aligned_row = vector_allowed && (s.row_vector || s.row_segmented);
   const bool short_row = !beside && l.outputs > 1 && s.short_scalar && (l.n <= kWarp || !aligned_row);
+  // Of a few elements, pairs of columns side by side are a thread's own.
+  const bool stacked_pairs = c.vector <= 0 && beside && s.column_pairs && !column_vector && pairs_are_stacked(l) &&
+                             elements >= kColumnsPairsLeast && neighbours * element >= kLine;
+  if (stacked_pairs) return {Family::Columns, false};
   if (l.n == 0 || short_column || short_row) return pick(Family::ShortRows);
   if (short_runs) return pick(Family::Columns);
-  if (!beside || slender) return pick(Family::Rows);
+  if (!beside || slender || few || half_chunk) return pick(Family::Rows);
   if (!column_vector && c.vector < 0) return {Family::Columns, false};
   return pick(Family::Columns);
 }
@@ -190,9 +207,9 @@ bool dense(const Layout& l) {
 // else the CTAs of a cluster wait for places together, and keep theirs until the last one of them is done. 16 MiB to
 // 256 MiB in clusters of 8 to 16 took 1.1 to 1.4 times as long as with a second kernel.
 bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
-  if (plan.family == Family::Tiles || plan.units > gpu.cluster_ctas || plan.grid > gpu.sms) return false;
+  if (plan.family == Family::Tiles || !fits_clusters(plan, gpu)) return false;
   if (plan.family == Family::Columns) {
-    if (plan.vector && !plan.segmented && !plan.anywhere) return false;  // their kernels have no code for it
+    if (!columns_meet_in_clusters(plan)) return false;
     const int64_t acc = static_cast<int64_t>(size_of(p.compute));
     const int64_t of_units = plan.units * plan.tile_columns * acc;
     if (plan.shared_bytes + of_units > kMostShared) return false;
@@ -231,6 +248,10 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
 }
 
 }  // namespace
+
+bool planning::fits_clusters(const Plan& plan, const Gpu& gpu) {
+  return plan.units <= gpu.cluster_ctas && plan.grid <= gpu.sms;
+}
 
 int64_t planning::steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Constraint& c,
                                  int64_t ctas_per_unit) {

@@ -121,11 +121,12 @@ Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, con
   return halved.grid == whole.grid ? halved : whole;
 }
 
-// Columns of a few elements: a thread for each load's width of them.
+// Columns of a few elements: a thread for each load's width of them, or for a pair.
 bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constraint& c) {
   const Layout& l = p.layout;
   const int64_t threads = l.outputs / lanes.v;
-  if (!plan.vector || plan.segmented || plan.anywhere || c.split) return false;
+  if (plan.vector ? plan.segmented || plan.anywhere : !plan.pairs || !pairs_are_stacked(l)) return false;
+  if (c.split) return false;
   if (l.n == 0 || l.n > kStackedLeaves || threads >= kMaxGrid) return false;
   plan.stacked = true;
   plan.tiles = threads;
@@ -190,6 +191,11 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   if (small && plan.anywhere && cut.units > 1 && !c.split) {
     const Plan wide = columns_at_once(plan, p, lanes, gpu, c, {lanes.widest, gpu.sms * 2 / 3});
     if (wide.shared_bytes <= t.columns_shared) cut = wide;
+  }
+  const bool in_clusters = columns_meet_in_clusters(cut) && fits_clusters(cut, gpu);
+  if (cut.units > 1 && !c.split && !plan.anywhere && !in_clusters) {
+    const Plan uncut = columns_across(plan, p, lanes, gpu, c, {across, 0});
+    if (uncut.log_batches <= uncut_log_batches(plan.vector) && uncut.shared_bytes <= t.columns_shared) cut = uncut;
   }
   plan = cut;
 }

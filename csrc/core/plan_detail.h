@@ -36,6 +36,9 @@ inline int64_t on_all_sms(const Gpu& gpu, int64_t per_sm) { return power_of_two_
 // enough for the partials to stay small.
 int64_t steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Constraint& c, int64_t ctas_per_unit);
 
+// Whether a plan's CTAs all run at once, and those that share an output are a cluster at most.
+bool fits_clusters(const Plan& plan, const Gpu& gpu);
+
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu);
 // The kept dim along which results lie innermost.
@@ -45,6 +48,12 @@ int innermost_of_results(const Layout& l);
 // be mostly empty, or there are too few outputs, or so many that their numbers need more than 32 bits.
 int copied_rows(const Layout& l);
 void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
+// Whether pairs of columns are so few elements that a thread has them whole.
+inline bool pairs_are_stacked(const Layout& l) {
+  return l.reduced_dims == 1 && l.kept_dims <= 2 && l.n <= tuning::kStackedLeaves;
+}
+// Whether the kernel of these columns has code for it.
+inline bool columns_meet_in_clusters(const Plan& plan) { return !plan.vector || plan.segmented || plan.anywhere; }
 
 // Whether tiles can do it; and where they would read memory in longer runs than rows or columns do, Tiles, or Rows if
 // what a chunk's neighbours have of a cache makes up for that. Else Empty: it is for others to say.

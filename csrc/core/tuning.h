@@ -26,8 +26,10 @@ constexpr int64_t kRowsAnywhereSegment = int64_t{16} << 10;
 // ones are mostly ends, and one alone is read as fast by elements: (23, 41379, 165) over 0, 2 of bf16, in runs of 23,
 // took 197 us by runs and 138 by elements, 10131841 of fp32 13.3 and 12.6; but (9884, 879, 3, 7) of bf16, in runs of
 // 879, 115 and 238.
+// Of 2 bytes from fewer on: (20000, 3, 443) in full, sliced, took 32.4 us and takes 24.0, (500, 77, 330) 16.9 and 15.2;
+// of fp32 32.1 and 32.8, 17.0 and 17.4.
 constexpr int64_t kRunsElement = 4;
-constexpr int64_t kRunsLeast = 512;
+constexpr int64_t runs_least(int64_t element) { return element <= 2 ? 256 : 512; }
 // And of an output, as places in loads that no element has are more of a few chunks: (19819, 3, 2794) over 1, 2 of fp32
 // took 164 us, by elements 155.
 constexpr int64_t kRunsOutputLeast = 1 << 16;
@@ -61,6 +63,10 @@ constexpr int64_t kTinyColumnsElement = 4, kTinyColumnsShort = 8, kTinyColumnsLo
 // From so many bytes an element on, a few neighbours are columns too: (10, 35, 100000, 3) over 0, 2 of fp32 took 147 us
 // as rows and takes 131, of bf16 89 and 134.
 constexpr int64_t kNotSlenderElement = 4;
+// And so many elements of pairs: of up to a chunk they are read as rows from so many in all on. (3000, 500, 10) over 1
+// of bf16 took 24.3 us as pairs of columns and takes 17.8, (400, 500, 6) 3.8 and 3.5; but (80, 500, 14) 2.7 and 3.1,
+// (3000, 1728, 14) 46 and 60.
+constexpr int64_t kSlenderPairsLeast = int64_t{1} << 20;
 // Runs of up to so many elements of at least so many outputs, one behind the other, are columns: (100000, 32, 4) over
 // 0, 2 of fp32 took 33 us as rows and takes 20, (100000, 16, 4) 18 and 12, (100000, 64, 6) 71 and 52; but (100000, 20,
 // 8) 24 and 37, (400000, 10, 7) 49 and 53, (4000, 300, 7) of bf16 15.4 and 16.7.
@@ -68,6 +74,14 @@ constexpr int64_t kShortRun = 6, kShortRunNeighbours = 16;
 
 // Fewer outputs than this side by side, read an element at a time, are not columns.
 constexpr int64_t kScattered = 128;
+// Columns of 9 to 32 elements that 16-byte loads do not read from where they begin, up to so many elements in all:
+// lanes share short rows, so that all of a column is under way at once. (32, 150001) over 0 of fp32 took 10.4 us as
+// columns and takes 7.8, (20, 600001) 17.6 and 18.7; (12, 150001) of bf16 5.6 and 4.3, (17, 150001) 5.7 and 6.1.
+constexpr int64_t short_columns_most(int64_t element) { return int64_t{1} << (element <= 2 ? 21 : 23); }
+// The same of half a chunk, from so many outputs on, below which the CTAs of columns meet in clusters: (272, 3751) over
+// 0 of bf16 took 6.7 us and takes 4.8, of fp32 5.9 and 5.1, (400, 1877) 5.4 and 4.4, 5.6 and 4.6; but (700, 1877) 5.7
+// and 5.6, 5.7 and 6.1, (272, 501) 2.7 and 3.3.
+constexpr int64_t kHalfChunkOutputs = 1024, kHalfChunk = 512;
 
 constexpr int kColumnsWarps = 8;
 constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
@@ -85,6 +99,8 @@ constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
 // 17, 2) over 1 of bf16 took 4.5 and 6.4.
 constexpr int64_t kColumnsAnywhereLeast = int64_t{1} << 19;
 constexpr int64_t kColumnsAnywherePartLeast = int64_t{3} << 19;
+// And where they are read in pairs: (654, 2846) over 0 of bf16 took 5.0 us, and in pairs, uncut, takes 4.2 to 4.5.
+constexpr int64_t kColumnsAnywherePairsLeast = int64_t{1} << 21;
 constexpr int64_t kColumnsAnywhereVectors = 4;
 // Columns in pairs where 16-byte loads take none: (24, 130, 5, 494) over 0, 2 of bf16, permuted, took 18.4 us by single
 // ones and takes 12.8, (233727, 35, 4, 10) over 0, 3 333 and 238; but two columns of 6292 elements 2.4 and 2.7.
@@ -97,6 +113,10 @@ constexpr int64_t kColumnsPairsLeast = int64_t{1} << 18;
 constexpr int64_t kColumnsLarge = 4, kColumnsHuge = 256;
 constexpr int64_t kColumnsWaves = 8;
 constexpr int64_t kColumnsAnywhereCtasPerSm = 2;
+// Columns whose warps take so many batches of loads are not cut if their CTAs could not meet in a cluster: the second
+// pass takes longer. (80, 1728, 16) over 1 of bf16 took 5.3 us cut in two and takes 3.3, (80, 500, 14) 4.3 and 2.7,
+// (80, 1728, 14) in four 5.4 and 4.4; but (80, 5000, 16), of five batches, 7.2 and 8.1, (80, 5000, 6) 4.7 and 6.6.
+constexpr int uncut_log_batches(bool vector) { return vector ? 1 : 2; }
 // Columns of up to so many elements are a thread's own. It has few loads, so that more threads must have theirs in
 // flight: (3, 2^24) of bf16 took 43 us with registers for four CTAs and 37 us with six.
 constexpr int kStackedLeaves = 4;

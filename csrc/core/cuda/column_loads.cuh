@@ -67,6 +67,12 @@ __device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& so
   return c;
 }
 
+template <class O, class Acc, class In>
+__device__ __forceinline__ auto widen_pair(PairOf<In> raw, const Source& source) {
+  const PairOf<In> two = mirrored<O>(raw, source.mirror);
+  return Columns<Acc, 2>{{widen<Acc>(two.e[0]), widen<Acc>(two.e[1])}};
+}
+
 // In which type a thread combines a batch, unless it packs them: integers of one or two bytes in 32 bits, as their
 // sixteen or eight columns would else take half of its registers, and so half of an SM's threads. So many batches, of
 // up to 16 elements in each of 32 lanes, do not fill that.
@@ -178,9 +184,7 @@ template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
     : LoadsOfElements<O, PairOf<In>, Acc, Access::Pairs, Leaves, Steps> {
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
-    using Value = BatchAcc<O, In, Acc>;
-    const PairOf<In> two = mirrored<O>(this->raw[k][s].raw(), source.mirror);
-    return Columns<Value, 2>{{widen<Value>(two.e[0]), widen<Value>(two.e[1])}};
+    return widen_pair<O, BatchAcc<O, In, Acc>>(this->raw[k][s].raw(), source);
   }
 };
 

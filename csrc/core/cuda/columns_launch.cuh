@@ -36,6 +36,13 @@ ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const S
           reduced_index<A>(layout, source.type)};
 }
 
+// Whether a thread's results of `width` columns are one store.
+template <class In>
+bool has_wide_stores(const Plan& plan, const Problem& p, const void* to, int width) {
+  return plan.finish == Finish::Direct && dtype_of<In>::value == p.out &&
+         stores_are_aligned(p.layout, to, width, sizeof(In));
+}
+
 // Whether there are kernels for pairs of columns; a plan has none where not.
 template <class O, class In, class Acc>
 constexpr bool has_pairs =
@@ -48,8 +55,7 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
   return with_element_type<O, Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
     if constexpr (!std::is_same<In, Any>::value) {
-      const bool wide = plan.finish == Finish::Direct && dtype_of<In>::value == p.out &&
-                        stores_are_aligned(layout, sink.to, vector_width<In>, sizeof(In));
+      const bool wide = has_wide_stores<In>(plan, p, sink.to, vector_width<In>);
       if constexpr (sizeof(In) <= tuning::kColumnsAnywhereElement) {
         if (plan.anywhere) {
           auto a = columns_args<Acc, Access::Anywhere>(plan, layout, source, sink);
@@ -67,12 +73,17 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
       if (plan.vector) {
         auto a = columns_args<Acc, Access::Contiguous>(plan, layout, source, sink);
         a.wide_store = wide;
-        if (plan.stacked) return start(stacked_columns<O, In, Acc>, a, l);
+        if (plan.stacked) return start(stacked_columns<O, In, Acc, uint4>, a, l);
         if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Contiguous, 8, 1>, a, l);
         return start(columns<O, In, Acc, Access::Contiguous, 2, kSteps>, a, l);
       }
     }
     if constexpr (has_pairs<O, In, Acc>) {
+      if (plan.pairs && plan.stacked) {
+        auto a = columns_args<Acc, Access::Contiguous>(plan, layout, source, sink);
+        a.wide_store = has_wide_stores<In>(plan, p, sink.to, 2);
+        return start(stacked_columns<O, In, Acc, PairOf<In>>, a, l);
+      }
       if (plan.pairs) {
         const auto a = columns_args<Acc, Access::Pairs>(plan, layout, source, sink);
         if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Pairs, 8, 1>, a, l);

@@ -105,9 +105,9 @@ __device__ __noinline__ Acc load_any(const Source& s, const void* at) {
   }
 }
 
-// Two neighbours, which one load takes.
+// Two neighbours, which one load takes, as they lie at a multiple of both.
 template <class In>
-struct PairOf {
+struct alignas(2 * sizeof(In)) PairOf {
   In e[2];
 };
 template <class T>
