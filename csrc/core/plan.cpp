@@ -166,8 +166,8 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const bool unaligned = c.vector < 0 && !s.column_vector && !s.column_segmented;
   const bool short_column =
       beside && l.n <= kWarp && (scattered || (unaligned && elements <= short_columns_most(element)));
-  const bool half_chunk = unaligned && !column_anywhere && kLeaves < l.n && l.n <= kHalfChunk &&
-                          l.outputs >= kHalfChunkOutputs && elements < kColumnsAnywherePartLeast;
+  const bool half_chunk = unaligned && !column_anywhere && element <= kHalfChunkElement && kLeaves < l.n &&
+                          l.n <= kHalfChunk && l.outputs >= kHalfChunkOutputs && elements < kColumnsAnywherePartLeast;
   // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well.
   const int64_t neighbours = l.kept_dims ? l.kept[l.kept_dims - 1].size : 0;
   const bool share_sectors = neighbours * element <= kSector && reduced_stride * element <= kSector;

@@ -195,7 +195,8 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   const bool in_clusters = columns_meet_in_clusters(cut) && fits_clusters(cut, gpu);
   if (cut.units > 1 && !c.split && !plan.anywhere && !in_clusters) {
     const Plan uncut = columns_across(plan, p, lanes, gpu, c, {across, 0});
-    if (uncut.log_batches <= uncut_log_batches(plan.vector) && uncut.shared_bytes <= t.columns_shared) cut = uncut;
+    if (uncut.log_batches <= uncut_log_batches(plan.vector, element) && uncut.shared_bytes <= t.columns_shared)
+      cut = uncut;
   }
   plan = cut;
 }

@@ -76,12 +76,15 @@ constexpr int64_t kShortRun = 6, kShortRunNeighbours = 16;
 constexpr int64_t kScattered = 128;
 // Columns of 9 to 32 elements that 16-byte loads do not read from where they begin, up to so many elements in all:
 // lanes share short rows, so that all of a column is under way at once. (32, 150001) over 0 of fp32 took 10.4 us as
-// columns and takes 7.8, (20, 600001) 17.6 and 18.7; (12, 150001) of bf16 5.6 and 4.3, (17, 150001) 5.7 and 6.1.
-constexpr int64_t short_columns_most(int64_t element) { return int64_t{1} << (element <= 2 ? 21 : 23); }
+// columns and takes 7.8, (20, 600001) 17.6 and 18.7; (12, 150001) of bf16 5.6 and 4.3, (17, 150001) 5.7 and 6.1; (20,
+// 600001) of fp64 40.7 and 26.4.
+constexpr int64_t short_columns_most(int64_t element) {
+  return int64_t{1} << (element <= 2 ? 21 : element == 4 ? 23 : 25);
+}
 // The same of half a chunk, from so many outputs on, below which the CTAs of columns meet in clusters: (272, 3751) over
 // 0 of bf16 took 6.7 us and takes 4.8, of fp32 5.9 and 5.1, (400, 1877) 5.4 and 4.4, 5.6 and 4.6; but (700, 1877) 5.7
-// and 5.6, 5.7 and 6.1, (272, 501) 2.7 and 3.3.
-constexpr int64_t kHalfChunkOutputs = 1024, kHalfChunk = 512;
+// and 5.6, 5.7 and 6.1, (272, 501) 2.7 and 3.3, and of fp64 (272, 3749) 6.7 and 7.5.
+constexpr int64_t kHalfChunkOutputs = 1024, kHalfChunk = 512, kHalfChunkElement = 4;
 
 constexpr int kColumnsWarps = 8;
 constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
@@ -115,8 +118,9 @@ constexpr int64_t kColumnsWaves = 8;
 constexpr int64_t kColumnsAnywhereCtasPerSm = 2;
 // Columns whose warps take so many batches of loads are not cut if their CTAs could not meet in a cluster: the second
 // pass takes longer. (80, 1728, 16) over 1 of bf16 took 5.3 us cut in two and takes 3.3, (80, 500, 14) 4.3 and 2.7,
-// (80, 1728, 14) in four 5.4 and 4.4; but (80, 5000, 16), of five batches, 7.2 and 8.1, (80, 5000, 6) 4.7 and 6.6.
-constexpr int uncut_log_batches(bool vector) { return vector ? 1 : 2; }
+// (80, 1728, 14) in four 5.4 and 4.4, but (80, 5000, 16), of five batches, 7.2 and 8.1; (80, 500, 6) of fp32 3.4 and
+// 2.6, but (80, 2500, 6), of three, 4.8 and 6.6.
+constexpr int uncut_log_batches(bool vector, int64_t element) { return vector || element > 2 ? 1 : 2; }
 // Columns of up to so many elements are a thread's own. It has few loads, so that more threads must have theirs in
 // flight: (3, 2^24) of bf16 took 43 us with registers for four CTAs and 37 us with six.
 constexpr int kStackedLeaves = 4;
