@@ -249,6 +249,13 @@ def test_every_way_of_a_cpu_for_every_type(dtype, op):
             assert_same_bits(result, expected, f"{tuple(x.shape)} over {dim} to {to}")
 
 
+def test_outputs_whose_segments_are_a_page_are_many_at_a_time():
+    tensors = [torch.empty(9, 64, n, device="meta") for n in (1023, 1024)]
+    with num_threads(1):
+        held = [torch_reduce.explain(x, (0, 2), device="cpu").scratch_bytes for x in tensors]
+    assert held == [4 * (4096 + 64), 32 * (4096 + 64)]  # a chunk and a line of each
+
+
 @pytest.mark.parametrize("threads", [1, 2, 8, 32, 192])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
 def test_columns_and_segments_of_all_threads_fit(dtype, threads):

@@ -80,8 +80,9 @@ def test_by_16_byte_loads(op, mode):
     """Where the order is free, runs are long enough, and no other ends close behind the last one."""
     keywords = {"op": op} | ({} if mode is None else {"mode": mode})
     x = torch.empty(50, 60, 901, dtype=torch.bfloat16, device="meta")[:, 1:, 2:]
-    plan = plan_of(x, None, **keywords)
-    assert plan.family == "rows" and plan.reads == "runs, 16 bytes anywhere"
+    for taken in (x, x[..., :256], x.float()[..., :512]):
+        plan = plan_of(taken, None, **keywords)
+        assert plan.family == "rows" and plan.reads == "runs, 16 bytes anywhere", taken.shape
     for other in (
         x[..., ::2],
         x[..., :255],

@@ -8,7 +8,6 @@ namespace {
 using namespace tuning;
 using namespace planning;
 
-constexpr int64_t kMostShared = int64_t{47} << 10;  // of a CTA, without the kernel's consent, but for its variables
 constexpr int64_t kColumnsMost = int64_t{1} << 33;  // columns number leaves with 32 bits
 
 // The types each compute type reads at full width; others are rare and read an element at a time.
@@ -163,12 +162,13 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
       side_by_side * element < kSector || (!column_vector && (side_by_side < kScattered || l.n <= kShortRowsElements));
   // What columns read an element at a time is under way sooner as short rows, or rows, where it is not much.
   const int64_t elements = l.n * l.outputs;
-  const bool unaligned = c.vector < 0 && !s.column_vector && !s.column_segmented;
+  const bool unaligned = c.vector < 0 && c.split <= 1 && !s.column_vector && !s.column_segmented;
   const bool short_column =
       beside && l.n <= kWarp && (scattered || (unaligned && elements <= short_columns_most(element)));
   const bool half_chunk = unaligned && !column_anywhere && element <= kHalfChunkElement && kLeaves < l.n &&
                           l.n <= kHalfChunk && l.outputs >= kHalfChunkOutputs && elements < kColumnsAnywherePartLeast;
-  // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well.
+  // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well. A whole
+  // sector of them are columns, where they are many elements.
   const int64_t neighbours = l.kept_dims ? l.kept[l.kept_dims - 1].size : 0;
   const bool share_sectors = neighbours * element <= kSector && reduced_stride * element <= kSector;
   const bool many_pairs = s.column_pairs && (l.n > kChunk || elements < kSlenderPairsLeast);
@@ -209,12 +209,9 @@ bool dense(const Layout& l) {
 bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
   if (plan.family == Family::Tiles || !fits_clusters(plan, gpu)) return false;
   if (plan.family == Family::Columns) {
-    if (!columns_meet_in_clusters(plan)) return false;
-    const int64_t acc = static_cast<int64_t>(size_of(p.compute));
-    const int64_t of_units = plan.units * plan.tile_columns * acc;
-    if (plan.shared_bytes + of_units > kMostShared) return false;
+    if (!columns_meet_in_clusters(plan, p)) return false;
     plan.cluster_offset = plan.shared_bytes;
-    plan.shared_bytes += of_units;
+    plan.shared_bytes += cluster_bytes(plan, p);
   }
   plan.finish = Finish::Cluster;
   plan.interleaved = false;  // the CTAs of a cluster are neighbours

@@ -138,6 +138,16 @@ bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constr
 
 }  // namespace
 
+int64_t cluster_bytes(const Plan& plan, const Problem& p) {
+  return plan.units * plan.tile_columns * static_cast<int64_t>(size_of(p.compute));
+}
+
+bool columns_meet_in_clusters(const Plan& plan, const Problem& p) {
+  constexpr int64_t kMostShared = int64_t{47} << 10;  // of a CTA, without the kernel's consent, but for its variables
+  const bool has_code = !plan.vector || plan.segmented || plan.anywhere;
+  return has_code && plan.shared_bytes + cluster_bytes(plan, p) <= kMostShared;
+}
+
 // Uncut columns need no second pass, so they are taken where tiles of at least a cache line fill the GPU. Otherwise the
 // tile is a compromise: wide ones suit the memory, narrow ones leave fewer partials. Where the whole problem is small,
 // it is as narrow as it must be for there to be none.
@@ -192,7 +202,7 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
     const Plan wide = columns_at_once(plan, p, lanes, gpu, c, {lanes.widest, gpu.sms * 2 / 3});
     if (wide.shared_bytes <= t.columns_shared) cut = wide;
   }
-  const bool in_clusters = columns_meet_in_clusters(cut) && fits_clusters(cut, gpu);
+  const bool in_clusters = fits_clusters(cut, gpu) && columns_meet_in_clusters(cut, p);
   if (cut.units > 1 && !c.split && !plan.anywhere && !in_clusters) {
     const Plan uncut = columns_across(plan, p, lanes, gpu, c, {across, 0});
     if (uncut.log_batches <= uncut_log_batches(plan.vector, element) && uncut.shared_bytes <= t.columns_shared)

@@ -52,8 +52,10 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
 inline bool pairs_are_stacked(const Layout& l) {
   return l.reduced_dims == 1 && l.kept_dims <= 2 && l.n <= tuning::kStackedLeaves;
 }
-// Whether the kernel of these columns has code for it.
-inline bool columns_meet_in_clusters(const Plan& plan) { return !plan.vector || plan.segmented || plan.anywhere; }
+// Shared memory for what the units of columns leave to one another in a cluster, and whether they can: their kernel has
+// code for it, and a CTA room.
+int64_t cluster_bytes(const Plan& plan, const Problem& p);
+bool columns_meet_in_clusters(const Plan& plan, const Problem& p);
 
 // Whether tiles can do it; and where they would read memory in longer runs than rows or columns do, Tiles, or Rows if
 // what a chunk's neighbours have of a cache makes up for that. Else Empty: it is for others to say.

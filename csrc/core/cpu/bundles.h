@@ -37,6 +37,7 @@ class BundlesKernel {
 
  private:
   static constexpr int kLogLeaves = log2_of(kLeaves);
+  static_assert(kBundleRows == kLogLeaves + 2, "what a ColumnStack holds, as the plan counts it");
 
   void reduce(const char* x) {
     const int64_t line = job_.layout().reduced[job_.layout().reduced_dims - 1].stride * job_.elements.size;

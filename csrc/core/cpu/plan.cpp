@@ -4,11 +4,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "../integers.h"
 #include "../order.h"
 #include "chunk_columns.h"
+#include "plan_detail.h"
 #include "plan_rows.h"
-#include "tuning.h"
 
 namespace torch_reduce::cpu {
 namespace {
@@ -49,11 +48,20 @@ int64_t distinct_elements(const Layout& l) {
   return count;
 }
 
-int64_t acc_bytes(const Problem& p) { return static_cast<int64_t>(size_of(p.compute)); }
-
 // What waits of a strip's trees over `chunks` chunks: a row at each level, and the one that is to come.
-int64_t stack_bytes(const Problem& p, int64_t strip, int64_t chunks) {
+int64_t column_stack_bytes(const Problem& p, int64_t strip, int64_t chunks) {
   return (log2_above(chunks * kLeaves) + 2) * strip * acc_bytes(p);
+}
+
+// How many pieces, a power of two, an output is cut into, so that every thread has its share of `units` outputs or
+// strips of them, and no task is smaller than a grain.
+int64_t pieces_for(int threads, int64_t units, int64_t elements, int64_t padded_chunks) {
+  int64_t pieces = 1;
+  while (threads > 1 && pieces < padded_chunks && units * pieces < threads * kTasksPerThread &&
+         elements / (units * pieces * 2) >= kGrain) {
+    pieces *= 2;
+  }
+  return pieces;
 }
 
 // As wide as is good for the first caches; narrower where there are too few strips for the threads and too few chunks
@@ -61,16 +69,19 @@ int64_t stack_bytes(const Problem& p, int64_t strip, int64_t chunks) {
 int64_t strip_of_columns(const Problem& p, int threads, int64_t padded_chunks) {
   const Layout& l = p.layout;
   const int64_t columns = l.kept[l.kept_dims - 1].size;
-  int64_t strip = std::min(columns, kStripBytes / acc_bytes(p));
+  int64_t strip = std::min(columns, kColumnStripBytes / acc_bytes(p));
   if (threads == 1) return strip;
-  const int64_t others = l.outputs / columns * padded_chunks;
-  const auto too_few = [&] { return others * ceil_div(columns, strip) < threads; };
-  const auto too_much = [&] { return threads * stack_bytes(p, strip, padded_chunks) > kAllHeldBytes; };
+  const auto units = [&] { return l.outputs / columns * ceil_div(columns, strip); };
+  const auto too_few = [&] { return units() * padded_chunks < threads; };
+  const auto too_much = [&] {
+    const int64_t pieces = pieces_for(threads, units(), l.n * l.outputs, padded_chunks);
+    return threads * column_stack_bytes(p, strip, padded_chunks / pieces) > kAllHeldBytes;
+  };
   while (strip >= 2 * kManyColumns && (too_few() || too_much())) strip = ceil_div(strip, 2);
   return strip;
 }
 
-// CpuPlan::block_rows. Integers have no blocks, and of extremes those that have ExtremeVectors.
+// CpuPlan::block_rows. Integers have no blocks, and of extremes only those with ExtremeVectors have.
 int64_t block_rows(const Problem& p, int vectors, const CpuPlan& plan) {
   const Layout& l = p.layout;
   if (l.reduced_dims == 0 || l.kept[l.kept_dims - 1].in_stride != 1) return 0;
@@ -96,17 +107,6 @@ CpuPlan plan_chunks(const Problem& p, int threads, int vectors, int64_t expected
   return plan;
 }
 
-// How many pieces, a power of two, an output is cut into, so that every thread has its share of `units` outputs or
-// strips of them, and no task is smaller than a grain.
-int64_t pieces_for(int threads, int64_t units, int64_t elements, int64_t padded_chunks) {
-  int64_t pieces = 1;
-  while (threads > 1 && pieces < padded_chunks && units * pieces < threads * kTasksPerThread &&
-         elements / (units * pieces * 2) >= kGrain) {
-    pieces *= 2;
-  }
-  return pieces;
-}
-
 }  // namespace
 
 const char* name(Way way) {
@@ -122,6 +122,12 @@ bool is_read_directly(const Problem& p) {
   if (p.as_bool) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
+}
+
+void share_out(int threads, int64_t least, CpuPlan& plan) {
+  plan.workers = std::min<int64_t>(threads, ceil_div(plan.tasks, least));
+  if (plan.held_bytes > 0) plan.workers = std::min(plan.workers, kAllHeldBytes / plan.held_bytes);
+  plan.workers = std::max<int64_t>(plan.workers, 1);
 }
 
 CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, int vectors) {
@@ -166,7 +172,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, i
   plan.tasks = units * plan.split;
 
   if (plan.family == Family::Columns) {
-    plan.held_bytes = whole_lines(stack_bytes(p, plan.strip, plan.piece_chunks));
+    plan.held_bytes = whole_lines(column_stack_bytes(p, plan.strip, plan.piece_chunks));
     plan.block_rows = block_rows(p, vectors, plan);
   } else if (plan.family == Family::Rows && plan.way == Way::Straight && plan.split == 1) {
     plan_segments(p, threads, plan);

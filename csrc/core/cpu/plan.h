@@ -31,7 +31,7 @@ struct CpuPlan {
   int64_t tile_lines = 0;      // Tiles: lines of the innermost reduced dim in one
   int64_t tasks = 0;           // independent pieces of work
   int64_t workers = 1;         // that take a share of the tasks each
-  int64_t held_bytes = 0;      // what a worker holds beside its stack: a multiple of a line of the cache
+  int64_t held_bytes = 0;      // what a worker holds, but on the call stack: a multiple of a line of the cache
   int64_t partial_bytes = 0;   // what all of them leave to be combined
   int64_t expected_bytes = 0;  // memory traffic: input, output and partials
 

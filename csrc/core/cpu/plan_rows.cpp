@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
-#include "../integers.h"
 #include "../order.h"
 #include "bundle.h"
+#include "plan_detail.h"
 #include "strip_rows.h"
-#include "tuning.h"
 
 namespace torch_reduce::cpu {
 namespace {
-
-int64_t element_bytes(const Problem& p) { return static_cast<int64_t>(size_of(p.in)); }
-int64_t acc_bytes(const Problem& p) { return static_cast<int64_t>(size_of(p.compute)); }
 
 // Whether chunks may be reduced many at a time, each into a partial. Where results do not depend on the order there are
 // better ways.
@@ -122,13 +118,5 @@ void plan_segments(const Problem& p, int threads, CpuPlan& plan) {
   plan.strip = std::min({wanted, std::max(share, kFewestSegmentsAtOnce), l.outputs});
   plan.held_bytes = whole_lines(plan.strip * held);
 }
-
-void share_out(int threads, int64_t least, CpuPlan& plan) {
-  plan.workers = std::min<int64_t>(threads, ceil_div(plan.tasks, least));
-  if (plan.held_bytes > 0) plan.workers = std::min(plan.workers, kAllHeldBytes / plan.held_bytes);
-  plan.workers = std::max<int64_t>(plan.workers, 1);
-}
-
-int64_t whole_lines(int64_t bytes) { return ceil_div(bytes, kCacheLine) * kCacheLine; }
 
 }  // namespace torch_reduce::cpu

@@ -14,11 +14,4 @@ bool plan_strips(const Problem& problem, int threads, bool wide, CpuPlan& plan);
 void plan_tiles(const Problem& problem, int threads, CpuPlan& plan);
 void plan_segments(const Problem& problem, int threads, CpuPlan& plan);
 
-// The tasks are for so many threads at most, and each takes `least` of them at least. What all of them hold together is
-// bounded: where it would be too much, fewer work.
-void share_out(int threads, int64_t least, CpuPlan& plan);
-
-// Scratch is whole lines of the cache.
-int64_t whole_lines(int64_t bytes);
-
 }  // namespace torch_reduce::cpu

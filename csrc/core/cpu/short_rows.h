@@ -18,38 +18,38 @@ class ShortRowsKernel {
     for (; pitch_ < n_; pitch_ *= 2) rows_ /= 2;
     const bool contiguous = l.reduced_dims == 0 || (l.reduced_dims == 1 && l.reduced[0].stride == 1);
     if (n_ == 0) {
-      way_ = Way::Empty;
+      fold_ = Fold::Empty;
     } else if (job.elements.trees == nullptr || (!contiguous && n_ < kAcross && inner.size >= kAcross) || n_ == 1) {
-      way_ = Way::Across;
+      fold_ = Fold::Across;
     } else if (contiguous && n_ == pitch_ && kept_stride_ == n_) {
-      way_ = Way::InPlace;
+      fold_ = Fold::InPlace;
     } else {
-      way_ = n_ < kAcross && inner.size >= kAcross ? Way::Across : Way::Padded;
+      fold_ = n_ < kAcross && inner.size >= kAcross ? Fold::Across : Fold::Padded;
     }
   }
 
   // An item is an output.
   void run(int64_t begin, int64_t end) {
-    if (way_ == Way::Padded) {  // rows leave the ends of their pitch as they are
+    if (fold_ == Fold::Padded) {  // rows leave the ends of their pitch as they are
       fill_elements(job_.elements.identity, job_.elements.size, smaller(rows_, end - begin) * pitch_, copies_);
     }
     while (begin < end) {
       int64_t count = smaller(rows_, end - begin);
-      switch (way_) {
-        case Way::Empty:
+      switch (fold_) {
+        case Fold::Empty:
           for (int64_t i = 0; i < count; ++i) values_[i] = Op::template identity<Acc>();
           break;
-        case Way::Across:
+        case Fold::Across:
           fold_across(begin, count);
           break;
-        case Way::InPlace: {
+        case Fold::InPlace: {
           count = smaller(count, job_.neighbours(begin));
           const char* x = job_.input_of(begin);
           const int64_t bytes = count * n_ * job_.elements.size;
           fold_rows(x, count, job_.prefetch() ? bytes : 0);
           break;
         }
-        case Way::Padded:
+        case Fold::Padded:
           pad_rows(begin, count);
           fold_rows(copies_, count, 0);
           break;
@@ -60,7 +60,7 @@ class ShortRowsKernel {
   }
 
  private:
-  enum class Way {
+  enum class Fold {
     Empty,
     InPlace,  // rows are whole trees, one after the other in memory
     Padded,   // rows are copied and filled up to whole trees
@@ -129,7 +129,7 @@ class ShortRowsKernel {
   int64_t n_, kept_stride_;
   int64_t pitch_ = 1;  // the power of two from n on
   int64_t rows_;       // outputs in a block
-  Way way_;
+  Fold fold_;
   alignas(64) Acc values_[kCapacity];
   alignas(64) char copies_[kCapacity * 8];
 };

@@ -21,11 +21,10 @@ int64_t strip_row_length(const Layout& l) {
 }
 
 int64_t strip_bytes(const Layout& l, int64_t rows, int64_t acc, int64_t element) {
-  constexpr int64_t kMostLanes = 16;
   int64_t lines = kFewestStripGroup;
   while (l.reduced[l.reduced_dims - 1].size % lines != 0) lines /= 2;
   const int64_t groups = kLeaves / lines, of_row = kStripPeriods * (groups + 1) + groups + kLeaves;
-  return rows * of_row * acc + kMostStripCopies * kStripLines * kMostLanes * element;
+  return rows * of_row * acc + kMostStripCopies * kStripLines * kMostStripLanes * element;
 }
 
 int64_t strip_lines(const Layout& l) {

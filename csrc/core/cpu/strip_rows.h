@@ -13,7 +13,7 @@ int strip_dim(const Layout& layout);
 int64_t strip_row_length(const Layout& layout);
 
 // Periods of 1024 lines that are read together, and how many streams of lines may have to be copied (strip_streams.h).
-constexpr int kStripPeriods = 8, kMostStripCopies = 12;
+constexpr int kStripPeriods = 8, kMostStripCopies = 12, kMostStripLanes = 16;
 
 // Bytes that a thread holds for strips of so many rows, at most: kernels with AVX-512 hold less.
 int64_t strip_bytes(const Layout& layout, int64_t rows, int64_t acc, int64_t element);

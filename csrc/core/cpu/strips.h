@@ -41,6 +41,7 @@ class StripsKernel {
 
  private:
   static constexpr int kWidth = kLanes<Acc>;
+  static_assert(kMostLinesInGroup >= kFewestStripGroup && kWidth <= kMostStripLanes, "strip_bytes() counts on it");
   static constexpr Place<Acc> kSign = static_cast<Place<Acc>>(uint64_t{1} << (8 * sizeof(Acc) - 1));
 
   // Rows, one in each lane.

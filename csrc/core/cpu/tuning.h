@@ -14,13 +14,13 @@ constexpr int64_t kParallelAbove = 131072;
 // The elements of a task: fewer are not worth handing out.
 constexpr int64_t kGrain = 32768;
 
-// More tasks than threads, so that a thread that the system takes away does not hold up the others for long.
+// More tasks than threads, so that their shares come out even.
 constexpr int64_t kTasksPerThread = 4;
 
 // Compute-type bytes of a strip of columns: what one row gives is long enough (8 KiB of fp32) for the hardware
 // prefetcher. With half of that, where the partials of the lower tree levels stay in the first cache, (4096, 4096) over
 // 0 of bf16 takes 1.2 to 1.6 times as long, (32, 128, 2048) over 1 1.05 to 1.2, (2048, 2048) transposed 1.1.
-constexpr int64_t kStripBytes = 8192;
+constexpr int64_t kColumnStripBytes = 8192;
 
 // Fewer columns than this are slow to combine by a loop over them, so their leaves are transposed before the tree; but
 // four and eight, of which a loop of constant length is a vector or two: of eight, 36 ns a chunk for 69, with AVX2 6
@@ -50,10 +50,10 @@ constexpr int64_t kFewestTileLines = 4, kEnoughTileLines = 16;
 // long as 4. Longer segments, and those that are read in place, gain by the order of memory alone.
 constexpr int64_t kFewestSegmentsAtOnce = 4, kMostSegmentsAtOnce = 32;
 constexpr int64_t segments_at_once(int64_t elements, int64_t element_size) {
-  const int64_t page = kPage / (elements * element_size);
+  const int64_t bytes = elements * element_size, in_page = kPage / bytes;
   const bool in_place = elements < kChunk && elements % kLeaves == 0;
-  if (in_place || page == 0 || page > kMostSegmentsAtOnce) return kMostSegmentsAtOnce;
-  return page < kFewestSegmentsAtOnce ? kFewestSegmentsAtOnce : page;
+  if (in_place || bytes >= kPage || in_page > kMostSegmentsAtOnce) return kMostSegmentsAtOnce;
+  return in_page < kFewestSegmentsAtOnce ? kFewestSegmentsAtOnce : in_page;
 }
 
 // A line more than a chunk, or the same places of all outputs would share a set of the first cache.
