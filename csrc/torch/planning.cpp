@@ -118,6 +118,23 @@ struct Shown {
   }
 };
 
+// Of a Plan or an ExactPlan.
+template <class AnyPlan>
+Shown shown_on_gpu(const AnyPlan& plan, const char* reads) {
+  Shown shown;
+  shown.family = name(plan.family);
+  shown.vector = plan.vector;
+  shown.reads = reads;
+  shown.grid = plan.grid;
+  shown.block = plan.block;
+  shown.split = plan.units;
+  shown.shared_bytes = plan.shared_bytes;
+  shown.scratch_bytes = plan.scratch_bytes;
+  shown.expected_bytes = plan.expected_bytes;
+  shown.launches = plan.launches;
+  return shown;
+}
+
 c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
   c10::SmallVector<int64_t, 5> strides(sizes.size());
   int64_t stride = 1;
@@ -193,32 +210,11 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
   if (is_accumulated(p)) {
     const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
-    Shown shown;
-    shown.family = name(plan.family);
-    shown.vector = plan.vector;
-    shown.reads = plan.vector ? "16 bytes" : "elements";
-    shown.grid = plan.grid;
-    shown.block = plan.block;
-    shown.split = plan.units;
-    shown.shared_bytes = plan.shared_bytes;
-    shown.scratch_bytes = plan.scratch_bytes;
-    shown.expected_bytes = plan.expected_bytes;
-    shown.launches = plan.launches;
-    return shown.add_to(json).str();
+    return shown_on_gpu(plan, plan.vector ? "16 bytes" : "elements").add_to(json).str();
   }
   const Plan plan = plan_for(p, gpu);
-  Shown shown;
-  shown.family = name(plan.family);
-  shown.vector = plan.vector;
-  shown.reads = reads(plan);
-  shown.grid = plan.grid;
-  shown.block = plan.block;
-  shown.split = plan.units;
-  shown.shared_bytes = plan.shared_bytes;
-  shown.scratch_bytes = plan.scratch_bytes;
-  shown.expected_bytes = plan.expected_bytes;
+  Shown shown = shown_on_gpu(plan, reads(plan));
   shown.finish = name(plan.finish);
-  shown.launches = plan.launches;
   return shown.add_to(json).add("few_outputs", plan.few_outputs).str();  // of two kernels that finish, the one
 }
 
