@@ -59,12 +59,6 @@ def eager(case: Case) -> Call:
     return lambda x: op(x, dims)
 
 
-def torch_ops(case: Case) -> Call:
-    """torch.sum by the road that ours takes: torch.ops reads arguments by the schema, torch.sum by generated code."""
-    op, dims = torch.ops.aten.sum, case.dims
-    return op.default if dims is None else lambda x: op.dim_IntList(x, dims)
-
-
 def fp64(case: Case) -> Call:
     """torch.sum that accumulates in fp64, and leaves the result there."""
     return lambda x: torch.sum(x, dtype=torch.float64)

@@ -142,17 +142,17 @@ def host(rows: list[dict], device: str, machine: str, path: Path) -> Path | None
     if not chosen:
         return None
     names = [who for who in STYLE if who in chosen[0]["contenders"]]
-    figure, axis = plt.subplots(figsize=(9, 5.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(9, 1.5 + 0.5 * len(chosen)), layout="constrained")
     for i, who in enumerate(names):
-        x = [group + (i - (len(names) - 1) / 2) * 0.8 / len(names) for group in range(len(chosen))]
+        y = [group + (i - (len(names) - 1) / 2) * 0.8 / len(names) for group in range(len(chosen))]
         us = [r["contenders"][who]["us"] for r in chosen]
         spread = [[q["median"] - q["low"] for q in us], [q["high"] - q["median"] for q in us]]
-        heights = [q["median"] for q in us]
-        axis.bar(x, heights, 0.75 / len(names), yerr=spread, color=STYLE[who][0], label=name_of(who))
-    titles = [f"{r['label']}{', with gradient' if r['grad'] else ''}" for r in chosen]
-    axis.set_xticks(range(len(chosen)), titles)
-    axis.set_ylabel("us a call")
-    axis.grid(alpha=0.3, axis="y")
+        lengths = [q["median"] for q in us]
+        axis.barh(y, lengths, 0.75 / len(names), xerr=spread, color=STYLE[who][0], label=name_of(who))
+    axis.set_yticks(range(len(chosen)), [f"{r['label']}{', with gradient' if r['grad'] else ''}" for r in chosen])
+    axis.invert_yaxis()
+    axis.set_xlabel("us a call")
+    axis.grid(alpha=0.3, axis="x")
     return finish(figure, f"Host time of a call on {device.upper()}, float32", machine, path)
 
 

@@ -23,7 +23,7 @@ def row(case: Case, device: str, samples: dict[str, list[float]], **more) -> dic
             entry["speedup"] = quartiles(np.divide(samples["torch"], us))
         if "limit" in samples:
             entry["times_limit"] = quartiles(np.divide(us, samples["limit"]))
-        for peer in ("inductor", "cub", "fsum"):
+        for peer in ("inductor", "cub", "fsum", "torch_ops"):
             if peer in samples and name != peer:
                 entry[f"speedup_over_{peer}"] = quartiles(np.divide(samples[peer], us))
         contenders[name] = entry

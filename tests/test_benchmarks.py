@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from benchmarks import __main__ as main
-from benchmarks import accuracy, check, contenders, document, plots, report, run_cpu, shapes, targets
+from benchmarks import accuracy, check, contenders, document, host, plots, report, run_cpu, shapes, targets
 from benchmarks.run_cuda import Bench
 
 KINDS = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")
@@ -65,6 +65,16 @@ def test_what_is_not_there_is_an_error(arguments, capsys):
     with pytest.raises(SystemExit):
         main.parse(["--device", "cpu", *arguments])
     assert arguments[0] in capsys.readouterr().err
+
+
+def test_host_times_the_same_call_of_every_contender():
+    for given in host.CALLS:
+        x = torch.arange(64.0).view(given.shape)
+        results = [call() for call in host.calls(given, x).values()]
+        assert all(torch.equal(result, results[0]) and result.dtype == results[0].dtype for result in results)
+    rows = list(host.run(torch.device("cpu"), 0))
+    assert len({(r["label"], r["grad"]) for r in rows}) == len(rows) == host.ROWS
+    assert {name for given in host.CALLS for name in given.keywords} == {"dim", "keepdim", "dtype"}
 
 
 def test_exact_sums_go_from_small_to_a_gibibyte():
