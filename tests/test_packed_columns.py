@@ -71,6 +71,6 @@ def test_bools_of_any_byte(shape, dim, device):
 def test_as_many_ctas_as_of_other_types():
     """Sixteen columns of 64 bits each had registers for half as many."""
     with typical_gpu((9, 0), 132):
-        of_bytes = torch_reduce.explain(torch.empty(4096, 8192, dtype=torch.int8, device="meta"), 0, device="cuda")
-        of_halves = torch_reduce.explain(torch.empty(4096, 4096, dtype=torch.float16, device="meta"), 0, device="cuda")
+        of_bytes = torch_reduce.explain(torch.empty(16384, 8192, dtype=torch.int8, device="meta"), 0, device="cuda")
+        of_halves = torch_reduce.explain(torch.empty(16384, 4096, dtype=torch.float16, device="meta"), 0, device="cuda")
     assert (of_bytes.grid, of_bytes.block) == (of_halves.grid, of_halves.block)

@@ -73,9 +73,14 @@ __device__ __forceinline__ void push_packed(Acc* level, int width, uint32_t batc
   }
 }
 
-// Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %.
+// Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %, so theirs
+// are kernels of their own.
 template <Access A>
 constexpr bool columns_in_clusters = A != Access::Contiguous;
+
+template <Access A, bool Clusters>
+constexpr int columns_most_warps =
+    A == Access::Contiguous && Clusters ? tuning::kColumnsWarpsInCluster : tuning::kColumnsWarps;
 
 // Whether a warp goes without batches of which no row exists, rather than reading them as identities: up to half of
 // them, where it has one more than a power of two. Long columns, which have few, took 3 to 5 % longer by 16-byte
@@ -91,10 +96,11 @@ constexpr int64_t columns_bytes =
 
 // A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 where no leaf
 // has more elements. Half of a batch is being loaded while the other half is combined.
-template <class O, class In, class Acc, Access A, int Leaves, int Steps>
-__global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
+template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A>>
+__global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
                                   tuning::columns_ctas_at_once(A == Access::Anywhere, columns_bytes<O, In, Acc, A>,
-                                                               Leaves* Steps))
+                                                               Leaves* Steps) *
+                                      tuning::kColumnsWarps / columns_most_warps<A, Clusters>)
     columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
   constexpr int V = column_width<In, A>();
   constexpr int kHalf = Leaves / 2;
@@ -119,7 +125,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
 
   // Neighbours in memory run together: all tiles of a unit, then the next unit.
   uint32_t unit = a.tiles.quotient(blockIdx.x), tile = blockIdx.x - unit * a.tiles.divisor;
-  if (columns_in_clusters<A> && a.sink.cluster) {
+  if (Clusters && a.sink.cluster) {
     unit = rank_in_cluster();
     tile = cluster_of_grid();
   }
@@ -154,7 +160,7 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
   Loads<O, In, Acc, A, kHalf, Steps> lower, upper;
   int64_t row = first(0);
   bool all = full(row);
-  if (columns_in_clusters<A> && a.sink.cluster) arrive_in_cluster();
+  if (Clusters && a.sink.cluster) arrive_in_cluster();
   if (!a.sink.atomic) wait_for_previous_kernel();
   if (!columns_know_missing<A, Steps> || batches > 0) lower.load(a, start, left_of_row, row + leaf_of_lane, all);
   C c;  // but packed columns', which are in shared memory
@@ -208,9 +214,9 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     deliver<O, Likely>(a.sink, place, v);
   };
   Acc* of_unit = slots + a.cluster_slots;  // [unit][column of the tile]
-  if (columns_in_clusters<A> && a.sink.cluster) wait_for_cluster();
+  if (Clusters && a.sink.cluster) wait_for_cluster();
   auto send = [&](int64_t column, Acc v) {
-    if (columns_in_clusters<A> && a.sink.cluster) {
+    if (Clusters && a.sink.cluster) {
       return hand_to_first(of_unit + unit * width + static_cast<int>(column - column0), v);
     }
     result(column, v);
@@ -243,16 +249,16 @@ __global__ void __launch_bounds__(tuning::kColumnsWarps* kWarp,
     __syncthreads();
     const int next_warp = (a.log_batches + 1) * width;
     for (int column = threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
-      Acc v[tuning::kColumnsWarps];
+      Acc v[columns_most_warps<A, Clusters>];
 #pragma unroll
-      for (int y = 0; y < tuning::kColumnsWarps; ++y) {
+      for (int y = 0; y < columns_most_warps<A, Clusters>; ++y) {
         v[y] = y >> a.log_warps_along == 0 ? top[y * next_warp + column] : O::template identity<Acc>();
       }
       send(column0 + column, tree<O>(v));
     }
   }
 
-  if (columns_in_clusters<A> && a.sink.cluster) {
+  if (Clusters && a.sink.cluster) {
     arrive_in_cluster();
     if (unit > 0) return;
     wait_for_cluster();

@@ -75,6 +75,7 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& sour
         a.wide_store = wide;
         if (plan.stacked) return start(stacked_columns<O, In, Acc, uint4>, a, l);
         if (plan.batch_leaves == 8) return start(columns<O, In, Acc, Access::Contiguous, 8, 1>, a, l);
+        if (sink.cluster) return start(columns<O, In, Acc, Access::Contiguous, 2, kSteps, true>, a, l);
         return start(columns<O, In, Acc, Access::Contiguous, 2, kSteps>, a, l);
       }
     }
