@@ -101,7 +101,7 @@ def table(pairs: list[tuple[Times, Times]], margin: float) -> str:
         device, suite, op, dtype, label, threads, grad, mode = case
         lines.append(
             [f"{device} {suite}", op, dtype, label]
-            + [f"{threads} threads" if threads else mode + (", gradient" if grad else "")]
+            + [(f"{threads} threads" if threads else mode) + (", gradient" if grad else "")]
             + [f"{median(pair[side][case] for pair in pairs):.2f}" for side in (0, 1)]
             + [f"{median(found):.3f}", f"{min(found):.3f} - {max(found):.3f}", verdict(found, margin)]
         )

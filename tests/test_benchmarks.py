@@ -67,12 +67,14 @@ def test_what_is_not_there_is_an_error(arguments, capsys):
     assert arguments[0] in capsys.readouterr().err
 
 
-def test_host_times_the_same_call_of_every_contender():
+def test_host_times_the_same_call_of_every_contender(device):
     for given in host.CALLS:
-        x = torch.arange(64.0).view(given.shape)
-        results = [call() for call in host.calls(given, x).values()]
+        x = torch.arange(64.0, device=device).view(given.shape)
+        calls = host.calls(given, x)
+        assert ("atomic" in calls) == x.is_cuda
+        results = [call() for call in calls.values()]
         assert all(torch.equal(result, results[0]) and result.dtype == results[0].dtype for result in results)
-    rows = list(host.run(torch.device("cpu"), 0))
+    rows = list(host.run(torch.device(device), 0))
     assert len({(r["label"], r["grad"]) for r in rows}) == len(rows) == host.ROWS
     assert {name for given in host.CALLS for name in given.keywords} == {"dim", "keepdim", "dtype"}
 

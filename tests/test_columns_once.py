@@ -35,11 +35,12 @@ def corner(x, shape):
     return x[tuple(slice(w - s, None) for w, s in zip(x.shape, shape, strict=True))]
 
 
+@pytest.mark.cuda
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape, dim, whole", CASES, ids=str)
-def test_bits(shape, dim, whole, dtype, device):
+def test_bits_are_the_cpus(shape, dim, whole, dtype):
     x = corner(fill(whole or shape, dtype), shape)
-    there = corner(fill(whole or shape, dtype).to(device), shape)
+    there = corner(fill(whole or shape, dtype).cuda(), shape)
     for op in ("sum", "mean", "prod", "amax", "amin") if dtype.is_floating_point else ("sum", "prod", "amin"):
         call = getattr(torch_reduce, op)
         assert_same_bits(call(there, dim), call(x, dim), f"{op}, {torch_reduce.explain(there, dim, op=op)}")
@@ -49,19 +50,24 @@ def test_bits(shape, dim, whole, dtype, device):
             assert_same_bits(torch_reduce.sum(there, dim, mode="atomic"), torch_reduce.sum(x, dim))
 
 
-def test_results_of_any_stride_and_type(device):
+@pytest.mark.cuda
+def test_results_of_any_stride_and_type():
     x = fill((4096, 512), BF16)
+    there = x.cuda()
+    assert torch_reduce.explain(there, 0).launches == 1
     for dtype in (torch.float32, torch.float64, torch.float16, torch.int64):
-        assert_same_bits(torch_reduce.sum(x.to(device), 0, dtype=dtype), torch_reduce.sum(x, 0, dtype=dtype))
-    out = torch.full((1536,), 5.0, dtype=BF16, device=device)
-    torch_reduce.sum(x.to(device), 0, out=out[::3])
+        assert_same_bits(torch_reduce.sum(there, 0, dtype=dtype), torch_reduce.sum(x, 0, dtype=dtype))
+    out = torch.full((1536,), 5.0, dtype=BF16, device="cuda")
+    torch_reduce.sum(there, 0, out=out[::3])
     assert_same_bits(out[::3], torch_reduce.sum(x, 0))
     out[::3] = 5
     assert bool((out == 5).all())
 
 
-def plan_of(shape, dim=0, dtype=BF16):
-    return torch_reduce.explain(torch.empty(shape, dtype=dtype, device="meta"), dim, device="cuda")
+def plan_of(shape, dim=0, dtype=BF16, whole=None, sms=132, capability=(9, 0)):
+    x = corner(torch.empty(whole or shape, dtype=dtype, device="meta"), shape)
+    with typical_gpu(capability, sms):
+        return torch_reduce.explain(x, dim, device="cuda")
 
 
 # Threads of a CTA are 512 where it has an SM to itself for longer than a batch, 256 elsewhere.
@@ -73,44 +79,59 @@ def plan_of(shape, dim=0, dtype=BF16):
         ((2048, 256), BF16, "cluster", 8, 32, 256),
         ((8192, 256), BF16, "cluster", 16, 128, 256),
         ((4096, 512), F32, "cluster", 8, 128, 256),
+        ((4096, 256), torch.int8, "cluster", 8, 32, 256),
+        ((4096, 256), torch.float64, "cluster", 8, 128, 256),
         ((8192, 768), BF16, "cluster", 8, 96, 512),
         ((4096, 768), F32, "cluster", 8, 96, 512),
         ((4096, 2048), BF16, "cluster", 2, 128, 512),  # a pair for every two SMs
         ((4096, 4096), BF16, "cluster", 2, 128, 512),
         ((3000, 768), BF16, "cluster", 6, 72, 512),
+        ((8448, 320), BF16, "cluster", 9, 90, 256),  # so large that some of ten clusters of wide CTAs would share SMs
     ],
     ids=str,
 )
 def test_one_launch(shape, dtype, finish, split, grid, block):
-    with typical_gpu((9, 0), 132):
-        plan = plan_of(shape, dtype=dtype)
-        assert (plan.finish, plan.split, plan.grid, plan.block) == (finish, split, grid, block), plan
-        assert (plan.family, plan.reads, plan.launches, plan.scratch_bytes) == ("columns", "16 bytes", 1, 0)
+    plan = plan_of(shape, dtype=dtype)
+    assert (plan.finish, plan.split, plan.grid, plan.block) == (finish, split, grid, block), plan
+    assert (plan.family, plan.reads, plan.launches, plan.scratch_bytes) == ("columns", "16 bytes", 1, 0)
+
+
+@pytest.mark.parametrize(
+    "shape, dim, whole, reads, split, grid",
+    [
+        ((4096, 515), 0, None, "16 bytes anywhere", 16, 80),
+        ((32, 200, 256), (0, 1), (32, 228, 256), "16 bytes", 14, 112),
+    ],
+    ids=["anywhere", "segments"],
+)
+def test_one_launch_of_other_columns(shape, dim, whole, reads, split, grid):
+    plan = plan_of(shape, dim, whole=whole)
+    assert (plan.reads, plan.finish, plan.split, plan.grid, plan.block) == (reads, "cluster", split, grid, 256), plan
 
 
 @pytest.mark.parametrize(
     "shape",
     [
         (65536, 16),  # 16 CTAs would read 128 KiB each
-        (8192, 1024),  # 128 wide CTAs in clusters of eight would share SMs
+        (32768, 256),  # 128 CTAs as much, in clusters of 16
         (43082, 202),  # 22 of columns that begin anywhere
         (65536, 1024),  # large
     ],
     ids=str,
 )
 def test_two_launches_where_those_are_sooner(shape):
-    with typical_gpu((9, 0), 132):
-        assert (plan_of(shape).finish, plan_of(shape).launches) == ("partials", 2)
+    assert (plan_of(shape).finish, plan_of(shape).launches) == ("partials", 2)
 
 
-@pytest.mark.parametrize("shape", [shape for shape, _, whole in CASES if whole is None], ids=str)
 @pytest.mark.parametrize("sms", [24, 60, 114, 148, 264])
-def test_clusters_fit_every_gpu(shape, sms):
+@pytest.mark.parametrize("capability, most", [((8, 0), 1), ((9, 0), 16), ((12, 0), 8)], ids=str)
+def test_clusters_fit_every_gpu(capability, most, sms):
     """Never more CTAs than SMs, nor larger clusters than the architecture has; none before 9.0."""
-    dim = len(shape) - 2
-    for dtype in (BF16, F32):
-        for capability, most in (((8, 0), 1), ((9, 0), 16), ((12, 0), 8)):
-            with typical_gpu(capability, sms):
-                plan = plan_of(shape, dim, dtype)
+    clusters = 0
+    for shape, dim, whole in CASES:
+        for dtype in (BF16, F32):
+            plan = plan_of(shape, dim, dtype, whole, sms, capability)
             if plan.finish == "cluster":
-                assert 1 < plan.split <= most and plan.grid <= sms and plan.grid % plan.split == 0
+                clusters += 1
+                assert 1 < plan.split <= most and plan.grid <= sms and plan.grid % plan.split == 0, plan
+    assert (clusters > 0) == (most > 1)

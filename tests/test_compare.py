@@ -46,6 +46,12 @@ def test_table_shows_both_times_and_the_range():
     assert {"10.00", "12.00", "1.200", "slower"} <= set(text.split())
 
 
+def test_calls_with_a_gradient_are_told_apart():
+    rows = [row(10) | {"suite": "host", "grad": grad} for grad in (False, True)]
+    text = compare.table([(compare.times(rows), compare.times(rows))], margin=0.02)
+    assert "1 threads, gradient" in text and text.count("1 threads") == 2
+
+
 def test_unknown_commit_is_one_sentence():
     command = [sys.executable, "-m", "benchmarks.compare", "no-such-commit"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

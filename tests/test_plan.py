@@ -60,6 +60,10 @@ def check(plan, x):
     assert plan.split >= 1 and plan.launches >= 1, plan
     assert (plan.finish == "direct") == (plan.split == 1), plan
     assert (plan.scratch_bytes > 0) or plan.finish != "partials", plan
+    if plan.finish == "cluster":  # an aligned run of CTAs for each output or tile
+        assert plan.split <= 16 and plan.grid % plan.split == 0 and plan.launches == 1, plan
+    if plan.family == "columns":  # what kernels are compiled for; those of 16 warps have code for nothing but clusters
+        assert plan.block <= (512 if plan.finish == "cluster" and plan.reads == "16 bytes" else 256), plan
     assert plan.grid * plan.block >= 1 and plan.outputs * max(1, plan.n) >= plan.split, plan
     assert plan.expected_bytes >= plan.outputs, plan
     # A unit of a split is a power of two of leaves, so at most twice as many leaves are covered as there are.

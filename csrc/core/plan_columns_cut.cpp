@@ -54,8 +54,8 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   const bool one_step = !plan.segmented && l.n <= kLeaves;
   const int loads = plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads;
   plan.batch_leaves = one_step ? kLoadsInFlight : loads / kSteps;
-  const int64_t warp_leaves = kWarp / cut.across * plan.batch_leaves;
-  const int64_t warps = ceil_div(std::max<int64_t>(leaf_count(l.n), 1), warp_leaves);  // if each took one batch
+  const int64_t warps =
+      ceil_div(std::max<int64_t>(leaf_count(l.n), 1), leaves_of_warp(plan));  // if each took one batch
   int64_t warps_along = std::min(cut.warps, power_of_two_above(warps));
   // A warp that takes its columns' every batch has a longer life than one of several along them, and less of it is
   // start and end. Where the tensor's rows are wide, CTAs are many and long anyway.
@@ -73,7 +73,8 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   const int64_t steps = ceil_div(warps, warps_along);
   int64_t batches = power_of_two_above(steps);
   // With a batch each, all of a wave's CTAs ask for everything at once, and then nothing is under way any more: better
-  // half as many, as long as every SM has one. (8192, 768) over 0 of bf16 took 7.5 us with 384 and 6.4 with 192.
+  // half as many, as long as every SM has one. (8192, 768) over 0 of bf16, in two launches, took 7.5 us with 384
+  // and 6.4 with 192.
   const int64_t least = plan.vector && plan.tiles * ceil_div(steps, 2) >= gpu.sms ? 2 : 1;
   const auto may_be_halved = [&] {
     const int64_t units = ceil_div(steps, batches / 2);

@@ -34,7 +34,10 @@ int64_t columns_ctas_of_sm(const Plan& plan, const Problem& p, const Lanes& lane
 // The plan of columns that are cut as said; but for a constraint, whose split comes first.
 Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c, const Cut& cut);
 
-// A plan that needs no second pass, `narrow` lanes being a sector; of no CTA where one is faster.
+// Leaves of one batch of a warp.
+inline int64_t leaves_of_warp(const Plan& plan) { return int64_t{kWarp >> plan.log_across} * plan.batch_leaves; }
+
+// A plan of one launch, `narrow` lanes being a sector; of no CTA where two launches are faster.
 Plan columns_in_one_launch(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, int64_t narrow);
 
 }  // namespace torch_reduce::planning

@@ -52,9 +52,10 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
 inline bool pairs_are_stacked(const Layout& l) {
   return l.reduced_dims == 1 && l.kept_dims <= 2 && l.n <= tuning::kStackedLeaves;
 }
-// Whether the CTAs of columns in a cluster may have kColumnsWarpsInCluster warps: contiguous ones have kernels of their
-// own for clusters.
-inline bool columns_have_wide_ctas(const Plan& plan) {
+// Whether there are kernels of columns for clusters alone, whose CTAs may have kColumnsWarpsInCluster warps: of
+// contiguous ones of more than a step. Others' kernels, but for contiguous ones of one step, have code for clusters
+// beside the rest.
+inline bool columns_have_kernels_for_clusters(const Plan& plan) {
   return plan.vector && !plan.segmented && !plan.anywhere && plan.batch_leaves < tuning::kLoadsInFlight;
 }
 // Shared memory for what the units of columns leave to one another in a cluster, and whether they can: their kernel has

@@ -116,16 +116,17 @@ constexpr int64_t kColumnsPairsLeast = int64_t{1} << 18;
 constexpr int64_t kColumnsLarge = 4, kColumnsHuge = 256;
 constexpr int64_t kColumnsWaves = 8;
 constexpr int64_t kColumnsAnywhereCtasPerSm = 2;
-// Up to so many times what is small, columns by 16-byte loads are in one launch, uncut or in clusters, where its
-// busiest CTA reads no more than its share of the tensor by so much, a wide one; a narrow one by less, and of half of
-// its share, since one alone leaves an SM idle. (4096, 512) over 0 took 4.2 us by two launches and takes 3.5 of
-// bf16, 5.1 and 4.4 of fp32, (8192, 256) of bf16 5.1 and 3.7, (8192, 768) 6.4 and 5.5, (4096, 4096) 11.5 and 10.0,
-// (1024, 2048) of int32, uncut, 5.3 and 4.1; but by one launch with no such bound (65536, 16) of bf16 3.4 and 4.4,
-// (8192, 1024) of it, with clusters of 8 on 128 SMs, 7.7 and 7.5, (32768, 256) 7.5 and 8.4, (43082, 202) 9.0 and 36.6.
+// Columns by 16-byte loads are in one launch, uncut or in clusters, up to so many times what is small: (4096, 512) over
+// 0 of fp32 took 5.1 us by two and takes 4.4, (8192, 256) of bf16 5.1 and 3.7, (4096, 4096) 11.5 and 10.0, (1024, 2048)
+// of int32, uncut, 5.3 and 4.1.
 constexpr int64_t kColumnsOnceMost = 8;
-constexpr int64_t kColumnsOnceWide = 80 << 10, kColumnsOnce = 48 << 10;
-// Tiles are made wider until a cluster has more than half of so many CTAs: (2048, 1024) of fp32 took 4.27 us by eight
-// of 256 bytes, 4.38 by two of 64, (8192, 256) of bf16 3.91 by eight of 32, 3.67 by 16 of 64.
+// But only where the busiest CTA reads no more than what is small of an SM, by so many halves, and its share of the
+// tensor if it is wide, or half of that: (65536, 16) of bf16, of which 16 CTAs would read 128 KiB each, took 3.4 us by
+// two launches and 4.4 by one, (32768, 256) 7.5 and 8.4, (43082, 202), anywhere, 9.0 and 36.6; but also (8192,
+// 1024) 7.7 and 7.5.
+constexpr int64_t kColumnsOnceWide = 5, kColumnsOnce = 3;
+// Tiles are made wider until a cluster has more than half of so many CTAs: (4096, 512) of fp32 took 4.3 us by eight of
+// 128 bytes, 4.65 by four of 64; but (8192, 256) of bf16 3.7 by 16 of 64, 3.8 by 16 of 128 on half as many SMs.
 constexpr int64_t kColumnsUnitsInCluster = 8;
 // Of a CTA of contiguous columns in a cluster, which has an SM to itself: (8192, 768) of bf16 took 6.5 us with
 // eight, 5.6 with these. Where two share an SM, (4096, 1024) 4.8 and 5.3.

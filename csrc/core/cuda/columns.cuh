@@ -89,7 +89,7 @@ template <Access A, int Steps>
 constexpr bool columns_know_missing =
     A == Access::Strided || A == Access::Pairs || (A != Access::Contiguous && Steps == 1);
 
-// Of a thread's columns, for the launch bounds: what a plan takes them for (plan_columns.cpp).
+// Of a thread's columns, for the launch bounds: what a plan takes them for (plan_columns_cut.cpp).
 template <class O, class In, class Acc, Access A>
 constexpr int64_t columns_bytes =
     packs_columns<O, In, A> ? kPackedWords * sizeof(uint32_t) : column_width<In, A>() * sizeof(Acc);
