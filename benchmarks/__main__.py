@@ -137,10 +137,8 @@ def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options:
 def measure(options: argparse.Namespace, info: dict) -> tuple[list[dict], bool]:
     """The rows, and whether they are all of them: an interrupt (Ctrl-C) ends the measuring early."""
     bench = None
-    counts = {
-        "host": host.ROWS,
-        "accuracy": len(accuracy.sums(options.quick)),
-    }  # rows of the suites with cases of their own
+    # Rows of the suites with cases of their own.
+    counts = {"host": host.ROWS, "accuracy": len(accuracy.sums(options.quick))}
     if options.device == "cuda":
         folder = options.out / "build"
         bench = Bench(
