@@ -38,7 +38,8 @@ struct Tuning {
   int64_t columns_tile;
   // Shared memory of a CTA in bytes: as many CTAs fit an SM as its registers allow.
   int64_t columns_shared;
-  // Problems of at most so many bytes have tiles as narrow as a sector, if that spares the second pass.
+  // Problems of at most so many bytes have tiles as narrow as a sector, if that spares the second pass; what is done in
+  // one launch at all is counted in these too (tuning::kColumnsOnceMost).
   int64_t columns_small_per_sm;
 
   // Up to this many outputs get a CTA each for their partials.
