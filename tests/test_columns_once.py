@@ -64,10 +64,10 @@ def test_results_of_any_stride_and_type():
     assert bool((out == 5).all())
 
 
-def plan_of(shape, dim=0, dtype=BF16, whole=None, sms=132, capability=(9, 0)):
+def plan_of(shape, dim=0, dtype=BF16, whole=None, sms=132, capability=(9, 0), mode="deterministic"):
     x = corner(torch.empty(whole or shape, dtype=dtype, device="meta"), shape)
     with typical_gpu(capability, sms):
-        return torch_reduce.explain(x, dim, device="cuda")
+        return torch_reduce.explain(x, dim, mode=mode, device="cuda")
 
 
 # Threads of a CTA are 512 where it has an SM to itself for longer than a batch, 256 elsewhere.
@@ -81,6 +81,8 @@ def plan_of(shape, dim=0, dtype=BF16, whole=None, sms=132, capability=(9, 0)):
         ((4096, 512), F32, "cluster", 8, 128, 256),
         ((4096, 256), torch.int8, "cluster", 8, 32, 256),
         ((4096, 256), torch.float64, "cluster", 8, 128, 256),
+        ((4096, 8192), torch.int8, "cluster", 2, 128, 512),  # shared memory only for what registers do not add up
+        ((2048, 3072), torch.int8, "cluster", 4, 96, 512),  # and not eight of as much, to be left to one another
         ((8192, 768), BF16, "cluster", 8, 96, 512),
         ((4096, 768), F32, "cluster", 8, 96, 512),
         ((4096, 2048), BF16, "cluster", 2, 128, 512),  # a pair for every two SMs
@@ -121,6 +123,16 @@ def test_one_launch_of_other_columns(shape, dim, whole, reads, split, grid):
 )
 def test_two_launches_where_those_are_sooner(shape):
     assert (plan_of(shape).finish, plan_of(shape).launches) == ("partials", 2)
+
+
+@pytest.mark.parametrize(
+    "shape, sooner", [((16384, 128), "atomic"), ((4096, 1536), "atomic"), ((4096, 640), "cluster")]
+)
+def test_one_launch_is_later_than_atomic_adds(shape, sooner):
+    assert plan_of(shape, dtype=F32).finish == "cluster"
+    assert plan_of(shape, dtype=F32, mode="atomic").finish == sooner
+    # Of a type whose accumulators are not the output there are no adds.
+    assert plan_of(shape, mode="atomic").finish == plan_of(shape).finish == "cluster"
 
 
 @pytest.mark.parametrize("sms", [24, 60, 114, 148, 264])

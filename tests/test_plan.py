@@ -1,6 +1,7 @@
 """Plans are pure host code: for every shape, huge ones too, a GPU plan is a valid launch with bounded scratch. Meta
 tensors have no memory, so this needs neither a GPU nor storage."""
 
+import json
 import math
 
 import pytest
@@ -158,6 +159,25 @@ def test_small_columns_by_16_bytes():
         assert torch_reduce.explain(x, 0, device="cuda").family == family, shape
     x = torch.empty(200, 1002, dtype=torch.bfloat16, device="meta")
     assert torch_reduce.explain(x, 0, device="cuda").family == "short_rows"
+
+
+@pytest.mark.parametrize("capability, kib", [((9, 0), 228), ((10, 0), 228), ((12, 0), 100)], ids=str)
+def test_the_second_kernel_keeps_the_split_of_memory(capability, kib):
+    """In percent of an SM's: what the CTAs of the first one have, as many as there are registers for."""
+
+    def carveout(shape, dtype):
+        x = torch.empty(shape, dtype=dtype, device="meta")
+        with typical_gpu(capability, 132):
+            plan = json.loads(torch.ops.reduce._explain(x, [0], device="cuda"))
+        assert plan["finish"] == "partials", plan
+        return plan, plan["carveout"]
+
+    for dtype, ctas in ((torch.int8, 4), (torch.bfloat16, 4), (torch.int16, 3)):  # of 256 threads, at once
+        plan, percent = carveout((16384, 16384 // dtype.itemsize), dtype)
+        needed = ctas * 256 // plan["block"] * (plan["shared_bytes"] + 1024)
+        assert needed <= percent * kib * 1024 / 100 < needed + kib * 1024 / 100, plan
+    for shape in ((2**20, 64), (32768, 515)):  # few outputs; columns that begin anywhere
+        assert carveout(shape, torch.bfloat16)[1] == -1
 
 
 def test_slender_columns():

@@ -31,12 +31,17 @@ constexpr int kMostUnitsOfCluster = 16;
 struct Gpu {
   int sms = 0;
   Tuning tuning{};
-  int cluster_ctas = 1;  // the most CTAs of a cluster
+  int cluster_ctas = 1;      // the most CTAs of a cluster
+  int64_t shared_bytes = 0;  // of an SM
 };
 
 // Hopper and later have clusters: 8 CTAs are portable, 16 what GPUs of data centers take with the kernel's consent.
 inline Gpu make_gpu(int sms, int major, int minor) {
-  return {sms, tuning_of(major, minor), major < 9 ? 1 : major <= 10 ? kMostUnitsOfCluster : 8};
+  return {sms, tuning_of(major, minor),
+          major < 9     ? 1
+          : major <= 10 ? kMostUnitsOfCluster
+                        : 8,
+          shared_bytes_of(major, minor)};
 }
 
 // For tests: what a plan must choose. A constraint that is not legal for a problem makes it unplannable.
@@ -88,6 +93,8 @@ struct Plan {
   int finish_ctas = 1;       // few_outputs: of a cluster for each output
   int64_t padded_units = 1;  // few_outputs: partials from one output to the next, a multiple of 16 bytes
   int64_t shared_bytes = 0;
+  int64_t shared_at_once = 0;  // Columns: of all CTAs that an SM has at once
+  int carveout = -1;           // of the second kernel, in percent of an SM's shared memory; -1: as the driver likes
   int64_t cluster_offset = 0;  // Columns, Cluster: the bytes of shared memory before the values of the units
   int64_t scratch_bytes = 0;
   int64_t expected_bytes = 0;  // device memory traffic: input, output and scratch

@@ -99,6 +99,7 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
     }
   }
   int64_t across = small ? lanes.widest : lanes_for(lines ? t.columns_tile : kWarp * 16);
+  across = std::min(across, std::max(kColumnsPartialRow / lanes.partial_bytes, lanes.narrowest));
   Plan cut = columns_at_once(plan, p, lanes, gpu, c, {across, wanted});
   while (across > 1 + lanes.helpers &&
          (cut.shared_bytes > t.columns_shared || (small && !c.split && cut.units > 1 && across > lanes_for(kSector)))) {

@@ -11,8 +11,8 @@ constexpr int64_t kLeastLanesOfRows = 16;  // fewer read too much beside what th
 
 // Lanes of columns that begin anywhere, of which the last one only reads for the one before: as few side by side as
 // leave a tenth more of them busy. Idle warps would hold too many registers.
-Lanes lanes_anywhere(int64_t v, int64_t vectors) {
-  Lanes lanes{v, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors + 1))};
+Lanes lanes_anywhere(int64_t v, int64_t partial_bytes, int64_t vectors) {
+  Lanes lanes{v, partial_bytes, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors + 1))};
   lanes.helpers = 1;
   lanes.idle_warps = false;
   const auto busy = [&](int64_t across) { return ceil_div(vectors, across - 1) * across; };
@@ -28,19 +28,26 @@ bool packed(const Plan& plan, const Problem& p) {
   return plan.vector && size_of(p.in) == 1 && (p.op == Op::Sum || p.op == Op::Mean);
 }
 
+// Rows of partials that a warp keeps in shared memory: a level for each power of two of its batches, but of those that
+// packed columns add up in registers.
+int64_t levels_of_warp(const Plan& plan, const Problem& p) {
+  return std::max(plan.log_batches - (packed(plan, p) ? plan.log_across : 0), 0) + 1;
+}
+
 }  // namespace
 
 Lanes lanes_of(const Plan& plan, const Problem& p, const Shape& s) {
   const int64_t v = plan.vector  ? s.v
                     : plan.pairs ? 2
                                  : 1,
+                partial_bytes = v * static_cast<int64_t>(size_of(p.compute)),
                 vectors = ceil_div(p.layout.kept[p.layout.kept_dims - 1].size, v);
-  if (plan.anywhere) return lanes_anywhere(v, vectors);
-  return {v, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors))};
+  if (plan.anywhere) return lanes_anywhere(v, partial_bytes, vectors);
+  return {v, partial_bytes, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors))};
 }
 
 int64_t columns_ctas_of_sm(const Plan& plan, const Problem& p, const Lanes& lanes) {
-  const int64_t column_bytes = lanes.v * (packed(plan, p) ? 2 : static_cast<int64_t>(size_of(p.compute)));
+  const int64_t column_bytes = packed(plan, p) ? lanes.v * 2 : lanes.partial_bytes;
   return columns_ctas_at_once(plan.anywhere, column_bytes, plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads);
 }
 
@@ -87,7 +94,9 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   plan.grid = plan.tiles * plan.units;
   const int64_t row_bytes = plan.tile_columns * static_cast<int64_t>(size_of(p.compute));
   const bool in_registers = batches * warps_along == 1 && !packed(plan, p);
-  plan.shared_bytes = in_registers ? 0 : warps_along * (plan.log_batches + 1) * row_bytes;
+  plan.shared_bytes = in_registers ? 0 : warps_along * levels_of_warp(plan, p) * row_bytes;
+  const int64_t ctas_at_once = columns_ctas_of_sm(plan, p, lanes) * kColumnsWarps * kWarp / plan.block;
+  plan.shared_at_once = ctas_at_once * (plan.shared_bytes + kSharedReserved);
   return plan;
 }
 

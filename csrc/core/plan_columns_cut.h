@@ -8,6 +8,7 @@ namespace torch_reduce::planning {
 // The lanes that a plan's warps may have side by side.
 struct Lanes {
   int64_t v;              // columns of each
+  int64_t partial_bytes;  // of its columns, in the compute type
   int64_t vectors;        // of so many columns in the innermost kept dim
   int64_t widest;         // most lanes side by side
   int64_t narrowest = 1;  // where memory alone would have fewer

@@ -17,12 +17,15 @@ int64_t bytes_of_cta(const Plan& plan, const Problem& p) {
 }
 
 // Whether it is done before a second launch would be: that begins when all SMs together have read the tensor, each its
-// share, and takes as long as a CTA takes to read some more.
+// share, and takes as long as a CTA takes to read some more; less where units are added to the output, as the other
+// launch comes first then, and zeroes.
 bool is_sooner(const Plan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t all = p.layout.outputs * p.layout.n * static_cast<int64_t>(size_of(p.in)), share = all / gpu.sms;
-  const int64_t small = gpu.tuning.columns_small_per_sm;
-  return bytes_of_cta(plan, p) <=
-         (is_wide(plan) ? small * kColumnsOnceWide / 2 + share : small * kColumnsOnce / 2 + share / 2);
+  const bool adds = adds_atomically(p);
+  const int64_t more = is_wide(plan) ? adds ? kColumnsOnceWideOrAdds : kColumnsOnceWide
+                       : adds        ? kColumnsOnceOrAdds
+                                     : kColumnsOnce;
+  return bytes_of_cta(plan, p) <= gpu.tuning.columns_small_per_sm * more / 4 + (is_wide(plan) ? share : share / 2);
 }
 
 // Uncut: a tile of two sectors where a warp has two batches of it at most, or of one where it has one. Tiles of two are
@@ -51,7 +54,8 @@ Plan in_clusters(const Plan& plan, const Problem& p, const Lanes& lanes, const G
   constexpr int64_t kPair = 2;
   const auto cut = [&](int64_t across, int64_t warps, int64_t units) {
     const Plan found = columns_cut(plan, p, lanes, gpu, {}, {across, gpu.sms, warps, units, gpu.sms});
-    const bool can = found.units > 1 && fits_clusters(found, gpu) && columns_meet_in_clusters(found, p);
+    const bool can = found.units > 1 && fits_clusters(found, gpu) && columns_meet_in_clusters(found, p) &&
+                     cluster_bytes(found, p) < kColumnsMeetingMost;
     return can ? found : Plan{};
   };
   const bool has_wide = columns_have_kernels_for_clusters(plan);

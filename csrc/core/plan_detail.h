@@ -39,6 +39,10 @@ int64_t steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Co
 // Whether a plan's CTAs all run at once, and those that share an output are a cluster at most.
 bool fits_clusters(const Plan& plan, const Gpu& gpu);
 
+// Whether units may be added to the output. Accumulators that are not the output would have to be waited for, to be
+// rounded: partials are faster.
+bool adds_atomically(const Problem& p);
+
 void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu);
 // The kept dim along which results lie innermost.

@@ -39,6 +39,13 @@ constexpr Architecture kArchitectures[] = {
     {100, 2048, 32, 228 << 10, 8000, 148},  // B200
     {120, 1536, 24, 100 << 10, 1792, 170},  // GeForce RTX 5090
 };
+const Architecture& architecture_of(int capability) {
+  const Architecture* found = kArchitectures;
+  for (const Architecture& a : kArchitectures) {
+    if (a.capability <= capability) found = &a;
+  }
+  return *found;
+}
 constexpr const Architecture& kHopper = kArchitectures[3];
 static_assert(kHopper.capability == 90 && kMeasured[0].capability == 90, "what the others are derived from");
 
@@ -56,11 +63,11 @@ constexpr bool holds_ctas(const Architecture& a) {
 // A row that nobody measured: 9.0's, but for shared memory, where an SM has less of it, and for the size that is small:
 // it is weighed against a second pass, which is latency, so it is what memory delivers in the same time.
 constexpr Tuning derive(const Architecture& a) {
-  constexpr int64_t kReserved = 1 << 10;  // shared memory that the system takes of each CTA's
   Tuning t = kMeasured[0].tuning;
-  t.columns_shared = std::min(t.columns_shared, a.shared_bytes / kColumnsCtasAtOnce - kReserved);
+  t.columns_shared = std::min(t.columns_shared, a.shared_bytes / kColumnsCtasAtOnce - kSharedReserved);
   const int64_t staged_ctas = a.threads / (kShortRowsWarps * 32);
-  t.staged_warp_bytes = std::min(t.staged_warp_bytes, (a.shared_bytes / staged_ctas - kReserved) / kShortRowsWarps);
+  t.staged_warp_bytes =
+      std::min(t.staged_warp_bytes, (a.shared_bytes / staged_ctas - kSharedReserved) / kShortRowsWarps);
   t.columns_small_per_sm = t.columns_small_per_sm * a.gb_per_s * kHopper.sms / (int64_t{kHopper.gb_per_s} * a.sms);
   return t;
 }
@@ -81,18 +88,17 @@ std::string names() {
 
 }  // namespace
 
+int64_t shared_bytes_of(int major, int minor) { return architecture_of(10 * major + minor).shared_bytes; }
+
 Tuning tuning_of(int major, int minor) {
   const int capability = 10 * major + minor;
-  const Architecture* found = kArchitectures;
-  for (const Architecture& a : kArchitectures) {
-    if (a.capability <= capability) found = &a;
-  }
+  const Architecture& found = architecture_of(capability);
   const Row* measured = nullptr;  // of this architecture, or of one between the two
   for (const Row& row : kMeasured) {
-    const bool near = found->capability <= row.capability && row.capability <= capability;
+    const bool near = found.capability <= row.capability && row.capability <= capability;
     if (near && (measured == nullptr || measured->capability < row.capability)) measured = &row;
   }
-  return measured != nullptr ? measured->tuning : derive(*found);
+  return measured != nullptr ? measured->tuning : derive(found);
 }
 
 void Tunable::check(int64_t given) const {

@@ -49,6 +49,9 @@ struct Tuning {
 // The row of an architecture, or of the next lower one that has a row.
 Tuning tuning_of(int major, int minor);
 
+// Shared memory of an SM.
+int64_t shared_bytes_of(int major, int minor);
+
 // A value by its name.
 struct Tunable {
   using Value = int64_t Tuning::*;

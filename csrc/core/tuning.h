@@ -86,6 +86,8 @@ constexpr int64_t short_columns_most(int64_t element) {
 // and 5.6, 5.7 and 6.1, (272, 501) 2.7 and 3.3, and of fp64 (272, 3749) 6.7 and 7.5.
 constexpr int64_t kHalfChunkOutputs = 1024, kHalfChunk = 512, kHalfChunkElement = 4;
 
+constexpr int64_t kSharedReserved = 1 << 10;  // what the system takes of each CTA's shared memory, in bytes
+
 constexpr int kColumnsWarps = 8;
 constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
 // Registers for as many CTAs per SM, by the bytes of a thread's columns in the compute type and by its loads. With
@@ -120,14 +122,21 @@ constexpr int64_t kColumnsAnywhereCtasPerSm = 2;
 // 0 of fp32 took 5.1 us by two and takes 4.4, (8192, 256) of bf16 5.1 and 3.7, (4096, 4096) 11.5 and 10.0, (1024, 2048)
 // of int32, uncut, 5.3 and 4.1.
 constexpr int64_t kColumnsOnceMost = 8;
-// But only where the busiest CTA reads no more than what is small of an SM, by so many halves, and its share of the
-// tensor if it is wide, or half of that: (65536, 16) of bf16, of which 16 CTAs would read 128 KiB each, took 3.4 us by
-// two launches and 4.4 by one, (32768, 256) 7.5 and 8.4, (43082, 202), anywhere, 9.0 and 36.6; but also (8192,
-// 1024) 7.7 and 7.5.
-constexpr int64_t kColumnsOnceWide = 5, kColumnsOnce = 3;
+// But only where the busiest CTA reads no more than what is small of an SM, by so many quarters, and its share of
+// the tensor if it is wide, or half of that: (65536, 16) of bf16, of which 16 CTAs would read 128 KiB each, took 3.4 us
+// by two launches and 4.4 by one, (32768, 256) 7.5 and 8.4, (43082, 202), anywhere, 9.0 and 36.6; but also (8192,
+// 1024) 7.7 and 7.5. By atomic adds (16384, 128) of fp32 takes 4.6 us and by one launch 5.2, (4096, 1536) 8.3 and 8.4
+// to 10.5; but (4096, 640) 5.4 and 4.9.
+constexpr int64_t kColumnsOnceWide = 10, kColumnsOnce = 6, kColumnsOnceWideOrAdds = 8, kColumnsOnceOrAdds = 3;
 // Tiles are made wider until a cluster has more than half of so many CTAs: (4096, 512) of fp32 took 4.3 us by eight of
 // 128 bytes, 4.65 by four of 64; but (8192, 256) of bf16 3.7 by 16 of 64, 3.8 by 16 of 128 on half as many SMs.
 constexpr int64_t kColumnsUnitsInCluster = 8;
+// What the units of a cluster may leave to one another, in bytes. Sums of int8 are eight times as large as what they
+// are of: (2048, 3072) took 4.3 us by four units of 128 columns and 4.6 by eight of 256, which leave 16 KiB.
+constexpr int64_t kColumnsMeetingMost = 16 << 10;
+// And a unit of columns in two launches, whose tiles are so narrow: (2048, 8193) of int8 took 10.2 us by eight units of
+// 240 columns and 12.0 by 16 of 496.
+constexpr int64_t kColumnsPartialRow = 2048;
 // Of a CTA of contiguous columns in a cluster, which has an SM to itself: (8192, 768) of bf16 took 6.5 us with
 // eight, 5.6 with these. Where two share an SM, (4096, 1024) 4.8 and 5.3.
 constexpr int kColumnsWarpsInCluster = 2 * kColumnsWarps;

@@ -215,7 +215,8 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   const Plan plan = plan_for(p, gpu);
   Shown shown = shown_on_gpu(plan, reads(plan));
   shown.finish = name(plan.finish);
-  return shown.add_to(json).add("few_outputs", plan.few_outputs).str();  // of two kernels that finish, the one
+  // Of the second kernel: which of two, and its split of an SM's memory.
+  return shown.add_to(json).add("few_outputs", plan.few_outputs).add("carveout", plan.carveout).str();
 }
 
 std::string tuning() {

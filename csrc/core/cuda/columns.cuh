@@ -148,10 +148,10 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     const uint32_t left = max(a.leaves, leaf0) - leaf0;  // of the columns', from the warp's first one on
     batches = static_cast<int>(min((left + (1u << log_leaves) - 1) >> log_leaves, 1u << a.log_batches));
   }
-  Acc* levels = slots + warp_y * (a.log_batches + 1) * width + mine;
+  const int log_pushes = max(a.log_batches - log_together, 0), of_warp = (log_pushes + 1) * width;
+  Acc* levels = slots + warp_y * of_warp + mine;
   const bool alone = a.log_warps_along == 0;  // a warp has its columns' whole unit
   const bool in_levels = kPacked || a.log_batches > 0 || !alone;
-  const int log_pushes = max(a.log_batches - log_together, 0);
 
   auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
   auto full = [&](int64_t row) {
@@ -224,9 +224,9 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   const Acc* top = slots + log_pushes * width;
   if (kPacked && alone) {  // neighbours by neighbouring lanes, as lanes' own sixteen are 128 bytes
     __syncwarp();
-    const int of_warp = warp_x * owners * V;
-    for (int i = lane; i < owners * V && column0 + of_warp + i < a.columns; i += kWarp) {
-      send(column0 + of_warp + i, top[of_warp + i]);
+    const int own = warp_x * owners * V;
+    for (int i = lane; i < owners * V && column0 + own + i < a.columns; i += kWarp) {
+      send(column0 + own + i, top[own + i]);
     }
   } else if (alone) {
     if (lane < across && inside) {
@@ -247,12 +247,11 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     }
   } else {
     __syncthreads();
-    const int next_warp = (a.log_batches + 1) * width;
     for (int column = threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
       Acc v[columns_most_warps<A, Clusters>];
 #pragma unroll
       for (int y = 0; y < columns_most_warps<A, Clusters>; ++y) {
-        v[y] = y >> a.log_warps_along == 0 ? top[y * next_warp + column] : O::template identity<Acc>();
+        v[y] = y >> a.log_warps_along == 0 ? top[y * of_warp + column] : O::template identity<Acc>();
       }
       send(column0 + column, tree<O>(v));
     }

@@ -43,7 +43,8 @@ cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers&
   while (along * a.units_per_thread < plan.units) a.units_per_thread *= 2;
   threads = std::max<int64_t>(along << a.log_across, kWarp);
   const int64_t grid = (outputs + (int64_t{1} << a.log_across) - 1) >> a.log_across;
-  return start(finish_many<O, Acc, A>, a, Launch{grid, static_cast<int>(threads), 0, stream, dependent});
+  const int carveout = dependent ? plan.carveout : -1;  // else no kernel begins beside it
+  return start(finish_many<O, Acc, A>, a, Launch{grid, static_cast<int>(threads), 0, stream, dependent, 1, carveout});
 }
 
 template <class O, class Acc>

@@ -13,8 +13,9 @@ struct Launch {
   int block;
   int64_t shared_bytes;
   cudaStream_t stream;
-  bool dependent;   // programmatic dependent launch: starts when the kernel before allows it
-  int cluster = 1;  // CTAs of a cluster
+  bool dependent;     // programmatic dependent launch: starts when the kernel before allows it
+  int cluster = 1;    // CTAs of a cluster
+  int carveout = -1;  // for shared memory, in percent of what an SM has; -1: as the driver likes
 };
 
 template <class Args>
@@ -24,7 +25,7 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
   config.blockDim = dim3(static_cast<unsigned>(l.block));
   config.dynamicSmemBytes = static_cast<size_t>(l.shared_bytes);
   config.stream = l.stream;
-  cudaLaunchAttribute attributes[2]{};
+  cudaLaunchAttribute attributes[3]{};
   config.attrs = attributes;
   if (l.dependent) {
     cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
@@ -43,6 +44,13 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
     cluster.val.clusterDim.x = static_cast<unsigned>(l.cluster);
     cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
   }
+#if CUDART_VERSION >= 12050
+  if (l.carveout >= 0) {
+    cudaLaunchAttribute& carveout = attributes[config.numAttrs++];
+    carveout.id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    carveout.val.sharedMemCarveout = static_cast<unsigned>(l.carveout);
+  }
+#endif
   return cudaLaunchKernelEx(&config, kernel, args);
 }
 
