@@ -221,11 +221,13 @@ bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
 // The split of an SM's memory into shared memory and L1 that columns' CTAs need, for their second kernel to keep. An SM
 // changes it only while nothing runs there: so one that the second kernel has changed takes fewer CTAs of the next
 // call, which begins beside it, and the rest come when all others have ended. (16384, 16384) over 0 of int8 took 75 us,
-// by the split that the driver makes for a kernel of so little shared memory, and 65 by this; (2048, 8192) of bf16 11.8
-// and 10.5. Not where outputs are few, (2^20, 64) of bf16 33.3 and 38.5, nor for columns that begin anywhere, most of
-// which took as long, but (8192, 515) of int8 6.5 and 7.2.
-int carveout(const Plan& plan, const Gpu& gpu) {
-  if (plan.few_outputs || plan.anywhere || plan.shared_at_once == 0 || gpu.shared_bytes == 0) return -1;
+// by the split that the driver makes for a kernel of so little shared memory, and 65 by this, (32768, 1024) of int64 80
+// and 64. Only for sums of 64 bits, as of others most took as long and some longer, (65536, 1000) of bf16 34.7
+// and 38.7; not for columns that begin anywhere, (8192, 515) of int8 6.5 and 7.2, nor where a few outputs have a CTA
+// each.
+int carveout(const Plan& plan, const Problem& p, const Gpu& gpu) {
+  const bool helps = size_of(p.compute) == 8 && plan.shared_at_once > 0 && !plan.anywhere && !plan.few_outputs;
+  if (!helps || gpu.shared_bytes == 0) return -1;
   return static_cast<int>(std::min<int64_t>(ceil_div(100 * plan.shared_at_once, gpu.shared_bytes), 100));
 }
 
@@ -251,7 +253,7 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
       return ctas <= gpu.cluster_ctas && ctas * outputs <= gpu.sms && ctas * kFinishUnits <= plan.units;
     };
     while (plan.few_outputs && more_ctas(2 * plan.finish_ctas)) plan.finish_ctas *= 2;
-    plan.carveout = carveout(plan, gpu);
+    plan.carveout = carveout(plan, p, gpu);
   }
 }
 
