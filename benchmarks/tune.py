@@ -141,7 +141,7 @@ def report(findings: list[Finding]) -> str:
 
 
 def source(capability: tuple[int, int], values: dict[str, int], gpu: str) -> str:
-    """A row of kMeasured in csrc/core/plan_tuning.cpp."""
+    """A row of kMeasured in csrc/core/plan/tuning/gpu.cpp."""
     parts, family = [], ""
     for name, value in values.items():
         number = f"{value >> 10} << 10" if value >= 1024 and value % 1024 == 0 else str(value)
@@ -202,7 +202,7 @@ def main(argv: list[str] | None = None) -> int:
         findings = [find(name, table[name], chosen, timer) for name in bar]
     best = table | {f.name: f.chosen for f in findings}
     print(
-        f"\n{report(findings)}\n\nkMeasured in csrc/core/plan_tuning.cpp, in place of a row of the same architecture:\n"
+        f"\n{report(findings)}\n\nkMeasured in csrc/core/plan/tuning/gpu.cpp, in place of the row of this architecture:\n"
     )
     print(source(capability, best, info["gpu"]))
     return 0

@@ -1,4 +1,4 @@
-# The CPU kernels, compiled once for each instruction set: csrc/core/cpu/kernels*.cpp, each time in a namespace of its
+# The CPU kernels, compiled once for each instruction set: csrc/core/cpu/*/kernels.cpp, each time in a namespace of its
 # own, named by TR_CPU_NAMESPACE. The library chooses among them when it is loaded.
 #   TORCH_REDUCE_CAPABILITIES  the object libraries
 #
@@ -10,6 +10,7 @@ set(TORCH_REDUCE_CAPABILITIES "")
 function(torch_reduce_capability name)
   add_library(torch_reduce_cpu_${name} OBJECT ${_kernels})
   target_compile_definitions(torch_reduce_cpu_${name} PRIVATE TR_CPU_NAMESPACE=${name})
+  target_include_directories(torch_reduce_cpu_${name} PRIVATE ${TORCH_REDUCE_INCLUDES})
   # Functions at lines of the instruction cache: else what happens to stand before a loop in the library decides how it
   # lies in them. (512, 768) over 0 of fp32, of the same object file at another place, took 1.1 times as long.
   target_compile_options(torch_reduce_cpu_${name} PRIVATE ${TORCH_REDUCE_CXX_FLAGS} -falign-functions=64 ${ARGN})

@@ -12,7 +12,7 @@ function(torch_reduce_library target name exports)
   add_library(${target} SHARED ${ARGN})
   add_library(TorchReduce::${name} ALIAS ${target})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${TORCH_REDUCE_CXX_FLAGS}>)
-  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include")
+  target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include" PRIVATE "${PROJECT_SOURCE_DIR}/csrc")
   # Not by target_link_libraries: that would hand the objects on to whoever links the library.
   foreach(_objects IN LISTS TORCH_REDUCE_OBJECTS)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${_objects}>)

@@ -3,7 +3,7 @@
 # What was built, for the library itself and, as a file that is read before loading, for Python.
 string(REPLACE ";" " " _architectures "${TORCH_REDUCE_ARCHITECTURES}")
 set_property(
-  SOURCE csrc/torch/build_info.cpp
+  SOURCE csrc/torch/explain/build_info.cpp
   PROPERTY COMPILE_DEFINITIONS
            "TORCH_REDUCE_BUILD_TORCH=\"${TORCH_REDUCE_TORCH_VERSION}\""
            "TORCH_REDUCE_BUILD_CUDA=\"${TORCH_REDUCE_CUDA_VERSION}\""

@@ -21,7 +21,10 @@ from torch_reduce.testing import FLOATING, assert_same_bits
 
 HERE = Path(__file__).parent
 CORE = HERE.parent / "csrc" / "core"
-SOURCES = [HERE / "emulator" / "exact.cpp", *sorted(CORE.glob("*.cpp")), CORE / "exact" / "plan.cpp"]
+SOURCES = [
+    HERE / "emulator" / "exact.cpp",
+    *(source for folder in ("problem", "plan/gpu", "plan/tuning") for source in sorted((CORE / folder).glob("*.cpp"))),
+]
 TYPES = {torch.float16: 9, torch.bfloat16: 10, torch.float32: 11, torch.float64: 12, torch.int64: 5}
 FAMILIES = {"": -1, "rows": 1, "short_rows": 2, "columns": 3}
 
@@ -37,6 +40,7 @@ def build(folder):
     """The emulator's library, compiled into a folder."""
     library = folder / "exact.so"
     flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas", f"-I{HERE}/emulator"]
+    flags += [f"-I{CORE.parent}", f"-I{CORE.parent.parent}/include"]
     done = subprocess.run([compiler, *flags, *map(str, SOURCES), "-o", str(library)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return ctypes.CDLL(str(library))

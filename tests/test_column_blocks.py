@@ -1,4 +1,4 @@
-"""The CPU goes through columns by blocks (csrc/core/cpu/column_blocks.h) where their rows lie close together."""
+"""The CPU goes through columns by blocks (csrc/core/cpu/columns/blocks.h) where their rows lie close together."""
 
 import pytest
 import torch

@@ -7,7 +7,7 @@ import torch_reduce
 from torch_reduce.testing import assert_same_bits, fill, model, num_threads
 
 KIB, MIB = 1 << 10, 1 << 20
-# Bytes below and above those from which more is fetched ahead (csrc/core/cpu/tuning.h).
+# Bytes below and above those from which more is fetched ahead (csrc/core/plan/tuning/cpu.h).
 SIZES = [200 * KIB, 600 * KIB, MIB, 13 * MIB, 25 * MIB]
 SIZE_DTYPES = [torch.int8, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 

@@ -34,7 +34,7 @@ def test_rows_that_follow_one_another(op, dtype, n, capability):
 @pytest.mark.parametrize("n", [700, 1000, 2000])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_rows_in_threads(dtype, n, capability):
-    """And of as many bytes as are fetched in every way (csrc/core/cpu/tuning.h)."""
+    """And of as many bytes as are fetched in every way (csrc/core/plan/tuning/cpu.h)."""
     for size in (1 << 20, 13 << 20, 25 << 20):
         x = fill((size // n // dtype.itemsize, n), dtype)
         expected = model(x, 1)

@@ -112,7 +112,7 @@ def test_no_problem_leaves_the_value():
 def test_the_row_is_that_of_the_source():
     """What is printed for the table's values on an H200 stands in the source, and so can be pasted."""
     row = tune.source((9, 0), tuning(), "NVIDIA H200")
-    assert row + "\n" in (ROOT / "csrc" / "core" / "plan_tuning.cpp").read_text()
+    assert row + "\n" in (ROOT / "csrc" / "core" / "plan" / "tuning" / "gpu.cpp").read_text()
     assert len(re.findall(r"[{ ]\d+(?: << 10)?[,}]", row.split("{", 2)[2])) == len(NAMES)
 
 

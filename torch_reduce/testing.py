@@ -205,7 +205,7 @@ _tuned: dict[str, int] = {}  # what is in force in place of the table's values
 
 def tuning() -> dict[str, int]:
     """The values that GPU plans are tuned by, by name: counts per SM, and sizes. Those in force for the GPU that
-    :func:`explain` plans for where there is none (:func:`typical_gpu`); csrc/core/plan_tuning.h says what each is."""
+    :func:`explain` plans for where there is none (:func:`typical_gpu`). What each is: csrc/core/plan/tuning/gpu.h."""
     return json.loads(torch.ops.reduce._tuning())
 
 

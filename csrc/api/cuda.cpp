@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "../core/cuda/exact_launch.h"
+#include "core/cuda/launch/exact.h"
 #include "describe.h"
 
 namespace torch_reduce::core {

@@ -3,7 +3,7 @@
 
 #include <torch_reduce/core.h>
 
-#include "../core/problem.h"
+#include "core/problem/problem.h"
 
 namespace torch_reduce::core {
 

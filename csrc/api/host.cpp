@@ -2,7 +2,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "../core/cpu/exact.h"
+#include "core/cpu/dispatch/exact.h"
 #include "describe.h"
 
 namespace torch_reduce::core {

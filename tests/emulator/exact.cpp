@@ -2,7 +2,7 @@
 #define TORCH_REDUCE_EMULATED
 // clang-format off: the emulator's names come before the kernels
 #include "emulator.h"
-#include "../../csrc/core/cuda/exact_launch.cuh"
+#include "core/cuda/exact/launch.cuh"
 // clang-format on
 
 #include <cstdlib>

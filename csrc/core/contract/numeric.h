@@ -1,0 +1,150 @@
+// Conversions between element types and compute types, with the same bits on host and device.
+//
+// Widening is exact. Narrowing rounds once, to nearest, ties to even: c10's double-to-half conversion
+// goes through float and rounds twice, so it is not used here.
+#pragma once
+
+#include <type_traits>
+
+#include "core/contract/types.h"
+
+namespace torch_reduce {
+
+template <class To, class From>
+TR_HD To bit_cast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bit_cast keeps the size");
+  To to;
+  __builtin_memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+// ---- exact widening ---------------------------------------------------------------------------------
+
+// Without a branch, so that loops over it vectorise: the exponent is moved by a multiplication, which
+// normalises subnormals too, and Inf and NaN get the full exponent back.
+TR_HD float to_float(Half h) {
+#if defined(__CUDA_ARCH__)
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
+  return f;
+#else
+  const uint32_t magnitude = static_cast<uint32_t>(h.bits & 0x7fffu) << 13;
+  uint32_t bits = bit_cast<uint32_t>(bit_cast<float>(magnitude) * bit_cast<float>(0x77800000u));  // 2^112
+  bits |= (h.bits & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
+  return bit_cast<float>(bits | (static_cast<uint32_t>(h.bits & 0x8000u) << 16));
+#endif
+}
+
+TR_HD float to_float(BFloat16 b) { return bit_cast<float>(static_cast<uint32_t>(b.bits) << 16); }
+
+// Towards zero. A C++ cast leaves NaN and values outside int64 undefined, and devices differ: here they give
+// the smallest integer, as x86 does.
+TR_HD int64_t truncate(double x) {
+  constexpr double limit = 9223372036854775808.0;  // 2^63
+  return x >= -limit && x < limit ? static_cast<int64_t>(x) : INT64_MIN;
+}
+
+// An element as the compute type.
+template <class Acc, class T>
+TR_HD Acc widen(T x) {
+  if constexpr (std::is_same<T, Bool>::value) {
+    return static_cast<Acc>(x.byte != 0);
+  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+    return widen<Acc>(to_float(x));
+  } else if constexpr (std::is_floating_point<T>::value && std::is_integral<Acc>::value) {
+    return truncate(x);
+  } else {
+    return static_cast<Acc>(x);
+  }
+}
+
+// ---- narrowing, one rounding ------------------------------------------------------------------------
+
+TR_HD BFloat16 to_bfloat16(float f) {
+#if defined(__CUDA_ARCH__)
+  BFloat16 b;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b.bits) : "f"(f));
+  return b;
+#else
+  const uint32_t bits = bit_cast<uint32_t>(f);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<uint16_t>((bits >> 16) | 0x40u)};
+  return {static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+#endif
+}
+
+TR_HD Half to_half(float f) {
+#if defined(__CUDA_ARCH__)
+  Half h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h.bits) : "f"(f));
+  return h;
+#else
+  const uint32_t bits = bit_cast<uint32_t>(f);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return {static_cast<uint16_t>(sign | 0x7e00u)};
+  if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};  // 65520 and above: Inf
+  if (magnitude < 0x38800000u) {                                                 // below 2^-14: subnormal
+    // 0.5 has the ulp 2^-24 of a subnormal half, so this one addition rounds at the right place.
+    const float aligned = bit_cast<float>(magnitude) + 0.5f;
+    return {static_cast<uint16_t>(sign | (bit_cast<uint32_t>(aligned) - 0x3f000000u))};
+  }
+  const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u;
+  return {static_cast<uint16_t>(sign | (rounded >> 13))};
+#endif
+}
+
+// Rounds to odd: an inexact result keeps a set last bit as the trace of what was cut, so that a second
+// rounding to a type at least two bits narrower gives the correctly rounded result (Boldo and Melquiond,
+// "Emulation of FMA and correctly rounded sums", 2008).
+TR_HD float to_float_odd(double d) {
+  const float nearest = static_cast<float>(d);
+  const double back = static_cast<double>(nearest);
+  if (back == d || d != d) return nearest;
+  uint32_t bits = bit_cast<uint32_t>(nearest);
+  const bool away = (back < 0 ? -back : back) > (d < 0 ? -d : d);
+  bits -= away ? 1u : 0u;  // towards zero; from Inf to the largest finite value
+  return bit_cast<float>(bits | 1u);
+}
+
+TR_HD double to_double_odd(int64_t i) {
+  const uint64_t magnitude = i < 0 ? 0 - static_cast<uint64_t>(i) : static_cast<uint64_t>(i);
+  if ((magnitude >> 53) == 0) return static_cast<double>(i);
+  const uint64_t sticky = (magnitude & 0x7ffu) != 0;
+  const double d = static_cast<double>((magnitude >> 11) | sticky) * 2048.0;
+  return i < 0 ? -d : d;
+}
+
+template <class Out, class Acc>
+struct Narrow {  // integers, and floating values of the same width or wider
+  static TR_HD Out from(Acc a) { return static_cast<Out>(a); }
+};
+template <class Acc>
+struct Narrow<Bool, Acc> {
+  static TR_HD Bool from(Acc a) { return {static_cast<uint8_t>(a != Acc(0))}; }
+};
+template <>
+struct Narrow<Half, float> {
+  static TR_HD Half from(float a) { return to_half(a); }
+};
+template <>
+struct Narrow<BFloat16, float> {
+  static TR_HD BFloat16 from(float a) { return to_bfloat16(a); }
+};
+template <>
+struct Narrow<Half, double> {
+  static TR_HD Half from(double a) { return to_half(to_float_odd(a)); }
+};
+template <>
+struct Narrow<BFloat16, double> {
+  static TR_HD BFloat16 from(double a) { return to_bfloat16(to_float_odd(a)); }
+};
+template <>
+struct Narrow<Half, int64_t> {
+  static TR_HD Half from(int64_t a) { return to_half(to_float_odd(to_double_odd(a))); }
+};
+template <>
+struct Narrow<BFloat16, int64_t> {
+  static TR_HD BFloat16 from(int64_t a) { return to_bfloat16(to_float_odd(to_double_odd(a))); }
+};
+
+}  // namespace torch_reduce

@@ -1,0 +1,91 @@
+// Element types: what the core can read and write, named without PyTorch.
+#pragma once
+
+#include <torch_reduce/host_device.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#define TR_HD TORCH_REDUCE_HD
+#define TR_UNROLL TORCH_REDUCE_UNROLL
+
+namespace torch_reduce {
+
+enum class DType : uint8_t {
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  UInt16,
+  UInt32,
+  UInt64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+};
+
+// Storage only; arithmetic happens in the compute type.
+struct Half {
+  uint16_t bits;
+};
+struct BFloat16 {
+  uint16_t bits;
+};
+struct Bool {
+  uint8_t byte;
+};
+
+constexpr TR_HD size_t size_of(DType t) {
+  switch (t) {
+    case DType::Bool:
+    case DType::UInt8:
+    case DType::Int8:
+      return 1;
+    case DType::Int16:
+    case DType::UInt16:
+    case DType::Float16:
+    case DType::BFloat16:
+      return 2;
+    case DType::Int32:
+    case DType::UInt32:
+    case DType::Float32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+constexpr TR_HD bool is_floating(DType t) { return t >= DType::Float16; }
+
+inline const char* name(DType t) {
+  constexpr const char* names[] = {"bool",   "uint8",  "int8",    "int16",    "int32",   "int64",  "uint16",
+                                   "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+  return names[static_cast<int>(t)];
+}
+
+template <class T>
+struct dtype_of;
+#define TR_DTYPE_OF(T, D)                    \
+  template <>                                \
+  struct dtype_of<T> {                       \
+    static constexpr DType value = DType::D; \
+  };
+TR_DTYPE_OF(Bool, Bool)
+TR_DTYPE_OF(uint8_t, UInt8)
+TR_DTYPE_OF(int8_t, Int8)
+TR_DTYPE_OF(int16_t, Int16)
+TR_DTYPE_OF(int32_t, Int32)
+TR_DTYPE_OF(int64_t, Int64)
+TR_DTYPE_OF(uint16_t, UInt16)
+TR_DTYPE_OF(uint32_t, UInt32)
+TR_DTYPE_OF(uint64_t, UInt64)
+TR_DTYPE_OF(Half, Float16)
+TR_DTYPE_OF(BFloat16, BFloat16)
+TR_DTYPE_OF(float, Float32)
+TR_DTYPE_OF(double, Float64)
+#undef TR_DTYPE_OF
+
+}  // namespace torch_reduce

@@ -1,0 +1,91 @@
+// Which build of the kernels runs: the best that this machine can execute, unless a test chose another.
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "core/cpu/dispatch/kernels.h"
+#include "core/cpu/dispatch/reduce.h"
+
+namespace torch_reduce::cpu {
+namespace {
+
+struct Capability {
+  const char* name;
+  Run* run;
+  bool (*supported)();
+  int vector_bytes;
+};
+
+#if defined(__x86_64__)
+// Not __builtin_cpu_supports, whose names Clang learnt later.
+bool has_f16c() {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
+// Worst first.
+constexpr Capability kCapabilities[] = {
+    {"baseline", baseline::run, [] { return true; }, 16},
+#if defined(__x86_64__)
+    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, 32},
+    {"avx512", avx512::run,
+     [] {
+       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+              __builtin_cpu_supports("avx2") && has_f16c();
+     },
+     64},
+#endif
+};
+
+const Capability* best() {
+  const Capability* found = nullptr;
+  for (const Capability& c : kCapabilities) {
+    if (c.supported()) found = &c;
+  }
+  return found;
+}
+
+std::atomic<const Capability*>& current() {
+  static std::atomic<const Capability*> chosen{best()};
+  return chosen;
+}
+
+}  // namespace
+
+int vector_bytes() { return current().load(std::memory_order_relaxed)->vector_bytes; }
+
+const char* capability() { return current().load()->name; }
+
+void set_capability(const char* name) {
+  if (std::strcmp(name, "auto") == 0) {
+    current() = best();
+    return;
+  }
+  std::string known;
+  for (const Capability& c : kCapabilities) {
+    if (!c.supported()) continue;
+    if (std::strcmp(name, c.name) == 0) {
+      current() = &c;
+      return;
+    }
+    known += std::string(c.name) + ", ";
+  }
+  throw std::invalid_argument("reduce: this machine has no CPU capability '" + std::string(name) + "', only " + known +
+                              "or auto for the best");
+}
+
+void reduce(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
+  if (plan.family != Family::Empty) current().load(std::memory_order_relaxed)->run(problem, plan, in, out, threads);
+}
+
+void reduce(const Problem& problem, const void* in, void* out, const Threads& threads) {
+  reduce(problem, make_plan(problem, threads.count), in, out, threads);
+}
+
+}  // namespace torch_reduce::cpu

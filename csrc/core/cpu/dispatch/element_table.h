@@ -1,0 +1,113 @@
+// Which loops read a problem's elements.
+#pragma once
+
+#include "core/cpu/columns/blocks.h"
+#include "core/cpu/transposed/bundle_leaves.h"
+#include "core/cpu/transposed/strip_group.h"
+#include "core/cpu/tree/chunks.h"
+#include "core/problem/problem.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+
+template <class T, class Acc>
+Elements<Acc> converting() {
+  Elements<Acc> e;
+  e.size = sizeof(T);
+  e.convert = convert<T, Acc>;
+  return e;
+}
+
+template <class Op, class T, class Acc>
+Elements<Acc> reading() {
+  Elements<Acc> e = converting<T, Acc>();
+  e.identity = identity_bits<Op, T>();
+  e.leaves = leaves<Op, T, Acc>;
+  e.trees = trees<Op, T, Acc>;
+  e.windows = windows<Op, T, Acc>;
+  e.chunks = chunks<Op, T, Acc>;
+  e.rest = rest<Op, T, Acc>;
+  if constexpr (has_column_blocks<Op, T, Acc>) e.blocks = column_blocks<Op, T, Acc>;
+  if constexpr (!order_free<Op, Acc>) {
+    e.strip = strip<Op, T, Acc>;
+    e.bundle_leaves = bundle_leaves<Op, T, Acc>;
+  }
+  return e;
+}
+
+// A type that is common with this compute type has its own loops; the others are converted in blocks.
+template <class Op, class T, class Acc>
+Elements<Acc> elements_of() {
+  constexpr bool is_float =
+      std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || std::is_floating_point<T>::value;
+  constexpr bool is_extreme = std::is_same<Op, Max>::value || std::is_same<Op, Min>::value;
+  if constexpr (is_float && std::is_same<Acc, int64_t>::value) {
+    if constexpr (is_extreme)
+      return {};  // Max and Min keep the kind of type
+    else
+      return converting<T, Acc>();
+  } else if constexpr (is_float && sizeof(Acc) == 8) {
+    if constexpr (std::is_same<T, double>::value)
+      return reading<Op, T, Acc>();
+    else if constexpr (is_extreme)
+      return {};
+    else
+      return converting<T, Acc>();
+  } else if constexpr (is_float) {
+    if constexpr (std::is_same<T, double>::value)
+      return {};  // an input is never rounded to fp32
+    else
+      return reading<Op, T, Acc>();
+  } else if constexpr (std::is_same<Acc, int64_t>::value) {
+    return reading<Op, T, Acc>();
+  } else if constexpr (std::is_same<Acc, double>::value && std::is_same<Op, Prod>::value) {
+    return converting<T, Acc>();  // integers with a floating product
+  } else {
+    return {};
+  }
+}
+
+// Calls f(T()) for the storage type of t.
+template <class F>
+TR_HD auto with_type(DType t, F f) {
+  switch (t) {
+    case DType::Bool:
+      return f(Bool());
+    case DType::UInt8:
+      return f(uint8_t());
+    case DType::Int8:
+      return f(int8_t());
+    case DType::Int16:
+      return f(int16_t());
+    case DType::Int32:
+      return f(int32_t());
+    case DType::Int64:
+      return f(int64_t());
+    case DType::UInt16:
+      return f(uint16_t());
+    case DType::UInt32:
+      return f(uint32_t());
+    case DType::UInt64:
+      return f(uint64_t());
+    case DType::Float16:
+      return f(Half());
+    case DType::BFloat16:
+      return f(BFloat16());
+    case DType::Float32:
+      return f(float());
+    default:
+      return f(double());
+  }
+}
+
+template <class Op, class Acc>
+Elements<Acc> make_elements(const Problem& p) {
+  if constexpr (std::is_same<Acc, int64_t>::value) {
+    if (p.as_bool) return with_type(p.in, [](auto t) { return converting<AsBool<decltype(t)>, Acc>(); });
+    if constexpr (std::is_same<Op, Max>::value || std::is_same<Op, Min>::value) {
+      if (p.in == DType::UInt64) return reading<Op, Flipped, Acc>();
+    }
+  }
+  return with_type(p.in, [](auto t) { return elements_of<Op, decltype(t), Acc>(); });
+}
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -1,0 +1,122 @@
+// The kernels of one instruction set: TR_CPU_NAMESPACE names it (kernels.h).
+#include "core/cpu/dispatch/kernels.h"
+
+#include "core/cpu/columns/columns.h"
+#include "core/cpu/rows/rows.h"
+#include "core/cpu/rows/segments.h"
+#include "core/cpu/short_rows/short_rows.h"
+#include "core/cpu/transposed/bundles.h"
+#include "core/cpu/transposed/strips.h"
+#include "core/plan/cpu/chunk_columns.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+namespace {
+
+struct Share {
+  int64_t begin, end;
+};
+
+// The tasks of a worker: one contiguous share, the same one in every call, as part of it may still be in its cache.
+TR_HD Share share_of(const CpuPlan& plan, int64_t worker) {
+  if (plan.workers == 1) return {0, plan.tasks};  // a small call would notice the division
+  const int64_t share = plan.tasks / plan.workers, longer = plan.tasks % plan.workers;
+  const int64_t begin = worker * share + smaller(worker, longer);
+  return {begin, begin + share + (worker < longer)};
+}
+
+template <class Kernel, class Job>
+void in_parallel(const Job& job, const Threads& threads) {
+  const Task work = [](void* context, int64_t begin, int64_t end) {
+    const Job& shared = *static_cast<const Job*>(context);
+    for (int64_t worker = begin; worker < end; ++worker) {
+      const Share share = share_of(shared.plan, worker);
+      Kernel(shared, shared.scratch.of_worker(worker)).run(share.begin, share.end);
+    }
+  };
+  void* context = const_cast<Job*>(&job);
+  if (threads.count <= 1 || job.plan.workers == 1) {
+    work(context, 0, job.plan.workers);
+  } else {
+    threads.parallel_for(job.plan.workers, 1, context, work);
+  }
+}
+
+// The trees over the pieces of every output.
+template <class Op, class Acc>
+void combine_pieces(const Job<Op, Acc>& job) {
+  for (int64_t output = 0; output < job.layout().outputs; ++output) {
+    Stack<Op, Acc> stack;
+    for (int64_t piece = 0; piece < job.plan.split; ++piece) {
+      stack.push(job.partials[output * job.plan.split + piece]);
+    }
+    const Acc result = stack.result();
+    job.write_results(output, 1, &result);
+  }
+}
+
+// Every chunk as a column, into the partials.
+template <class Op, class Acc>
+void reduce_chunks(const Job<Op, Acc>& job, const Threads& threads) {
+  const Problem chunks = chunk_columns(job.problem);
+  CpuPlan plan = job.plan;
+  plan.split = 1;
+  const Job<Op, Acc> columns{
+      chunks,      plan,   job.elements, write_values<Acc>, job.in, reinterpret_cast<char*>(job.partials),
+      job.scratch, nullptr};
+  in_parallel<ColumnsKernel<Op, Acc>>(columns, threads);
+}
+
+template <class Op, class Acc>
+void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Threads& threads) {
+  const Scratch scratch(plan);
+  const Job<Op, Acc> job{problem, plan,    make_elements<Op, Acc>(problem),           make_writer<Op, Acc>(problem), in,
+                         out,     scratch, reinterpret_cast<Acc*>(scratch.partials())};
+  if (plan.way == Way::Chunks) {
+    reduce_chunks(job, threads);
+  } else if (plan.way == Way::Bundles) {
+    if constexpr (!order_free<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
+  } else if (plan.way == Way::Strips) {
+    if constexpr (!order_free<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
+  } else if (plan.way == Way::Segments) {
+    in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
+  } else if (plan.family == Family::Rows) {
+    in_parallel<RowsKernel<Op, Acc>>(job, threads);
+  } else if (plan.family == Family::ShortRows) {
+    in_parallel<ShortRowsKernel<Op, Acc>>(job, threads);
+  } else {
+    in_parallel<ColumnsKernel<Op, Acc>>(job, threads);
+  }
+  if (plan.split > 1) combine_pieces(job);
+}
+
+template <class Op>
+void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
+  const auto* x = static_cast<const char*>(in);
+  auto* y = static_cast<char*>(out);
+  switch (problem.compute) {
+    case DType::Float32:
+      return reduce_in<Op, float>(problem, plan, x, y, threads);
+    case DType::Float64:
+      return reduce_in<Op, double>(problem, plan, x, y, threads);
+    default:
+      return reduce_in<Op, int64_t>(problem, plan, x, y, threads);
+  }
+}
+
+}  // namespace
+
+void run(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
+  switch (problem.op) {
+    case Op::Sum:
+    case Op::Mean:
+      return reduce_by<Sum>(problem, plan, in, out, threads);
+    case Op::Prod:
+      return reduce_by<Prod>(problem, plan, in, out, threads);
+    case Op::Max:
+      return reduce_by<Max>(problem, plan, in, out, threads);
+    case Op::Min:
+      return reduce_by<Min>(problem, plan, in, out, threads);
+  }
+}
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

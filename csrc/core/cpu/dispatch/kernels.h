@@ -1,0 +1,23 @@
+// The kernels, built once per instruction set, each time into a namespace of its own: kernels.cpp is compiled with
+// TR_CPU_NAMESPACE set to that name. Nothing that is inlined from elsewhere may have a copy of its own in such an
+// object (it could replace the portable one at link time), so these sources use no std:: function.
+#pragma once
+
+#include "core/cpu/dispatch/reduce.h"
+#include "core/plan/cpu/plan.h"
+
+namespace torch_reduce::cpu {
+
+using Run = void(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads);
+
+namespace baseline {
+Run run;
+}
+namespace avx2 {
+Run run;
+}
+namespace avx512 {
+Run run;
+}
+
+}  // namespace torch_reduce::cpu

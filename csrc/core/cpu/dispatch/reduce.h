@@ -1,0 +1,33 @@
+// Reductions on the CPU. No PyTorch: the caller brings the thread pool.
+#pragma once
+
+#include <cstdint>
+
+#include "core/plan/cpu/plan.h"
+#include "core/problem/problem.h"
+
+namespace torch_reduce::cpu {
+
+// Runs task(context, begin, end) over pieces of [0, count), in any order and on any threads, and returns when
+// all are done. Pieces hold at least `grain` indices where count allows it.
+using Task = void (*)(void* context, int64_t begin, int64_t end);
+using ParallelFor = void (*)(int64_t count, int64_t grain, void* context, Task task);
+
+struct Threads {
+  int count;  // how many threads parallel_for may use
+  ParallelFor parallel_for;
+};
+
+// Writes every output of the problem. Follows the canonical order in every mode but exact.
+void reduce(const Problem& problem, const void* in, void* out, const Threads& threads);
+
+// The same by a given plan, which make_plan made for this problem and any number of threads.
+void reduce(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads);
+
+// The instruction sets that the kernels were built for, worst first, and the one in use: the best this machine
+// has, unless set. The bits of results do not depend on it. set_capability throws std::invalid_argument for a
+// name that is unknown or that this machine does not have.
+const char* capability();
+void set_capability(const char* name);  // "baseline", "avx2", "avx512" or "auto"
+
+}  // namespace torch_reduce::cpu

@@ -1,0 +1,74 @@
+// Writing results: finish, then the one rounding to the output type.
+#pragma once
+
+#include "core/cpu/dispatch/element_table.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+
+// out[i * stride] = the result of value[i], which was reduced from n elements. The stride counts elements.
+template <class Acc>
+using Write = void (*)(const Acc* value, int64_t count, int64_t n, char* out, int64_t stride);
+
+template <class Op, class Out, class Acc>
+void write(const Acc* value, int64_t count, int64_t n, char* bytes, int64_t stride) {
+  using Finished = decltype(Op::finish(Acc(), int64_t()));
+  Out* out = reinterpret_cast<Out*>(bytes);
+  int64_t i = 0;
+  if (stride == 1) {
+#if defined(__F16C__)
+    if constexpr (std::is_same<Out, Half>::value && std::is_same<Finished, float>::value) {
+      for (; i + 8 <= count; i += 8) {
+        alignas(32) float finished[8];
+        for (int j = 0; j < 8; ++j) finished[j] = Op::finish(value[i + j], n);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                         _mm256_cvtps_ph(_mm256_load_ps(finished), _MM_FROUND_TO_NEAREST_INT));
+      }
+    }
+#endif
+    for (; i < count; ++i) out[i] = Narrow<Out, Finished>::from(Op::finish(value[i], n));
+  } else {
+    for (; i < count; ++i) out[i * stride] = Narrow<Out, Finished>::from(Op::finish(value[i], n));
+  }
+}
+
+// Values of the compute type, not finished.
+template <class Acc>
+void write_values(const Acc* value, int64_t count, int64_t, char* bytes, int64_t stride) {
+  Acc* out = reinterpret_cast<Acc*>(bytes);
+  for (int64_t i = 0; i < count; ++i) out[i * stride] = value[i];
+}
+
+// uint64 is reduced as an int64 of the same order.
+inline void write_flipped(const int64_t* value, int64_t count, int64_t, char* bytes, int64_t stride) {
+  uint64_t* out = reinterpret_cast<uint64_t*>(bytes);
+  for (int64_t i = 0; i < count; ++i) out[i * stride] = static_cast<uint64_t>(value[i]) ^ (uint64_t{1} << 63);
+}
+
+template <class Op, class Acc>
+Write<Acc> writer_to(DType out) {
+  return with_type(out, [](auto t) -> Write<Acc> {
+    using Out = decltype(t);
+    constexpr bool is_integer = std::is_integral<Out>::value || std::is_same<Out, Bool>::value;
+    constexpr bool is_wider = std::is_same<Out, double>::value && sizeof(Acc) == 4;
+    if constexpr (is_integer && !std::is_same<Acc, int64_t>::value)
+      return nullptr;  // those are reduced in int64
+    else if constexpr (is_integer && std::is_same<Op, Mean>::value)
+      return nullptr;  // a mean is floating
+    else if constexpr (is_wider)
+      return nullptr;  // reduced in fp64
+    else
+      return write<Op, Out, Acc>;
+  });
+}
+
+template <class Op, class Acc>
+Write<Acc> make_writer(const Problem& p) {
+  if constexpr (std::is_same<Op, Sum>::value) {
+    if (p.op == torch_reduce::Op::Mean) return writer_to<Mean, Acc>(p.out);
+  } else if constexpr (!std::is_same<Op, Prod>::value && std::is_same<Acc, int64_t>::value) {
+    if (p.in == DType::UInt64) return write_flipped;
+  }
+  return writer_to<Op, Acc>(p.out);
+}
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -1,0 +1,66 @@
+// Where a CTA's results go: straight to the output, to scratch as partials, or into atomic accumulators.
+#pragma once
+
+#include "core/cuda/lane/element.cuh"
+#include "core/cuda/lane/index.cuh"
+#include "core/plan/gpu/plan.h"
+
+namespace torch_reduce::cuda {
+
+// Elements of type `type` (the compute type, unless they are results), at unit * unit_stride + output * output_stride
+// where the kept dims are one.
+template <class Acc>
+struct Sink {
+  void* to;
+  int64_t unit_stride, output_stride;
+  int64_t n;  // elements per output
+  DType type;
+  bool mean;
+  uint64_t mirror;  // of results, as Source::mirror of elements of the compute type
+  bool results;     // `to` is the output, and its kept dims may be several; else scratch
+  bool atomic;      // `to` is the output, of the compute type, and zero before the first addition
+  bool cluster;     // an output's units are a cluster, of which the first CTA delivers the result
+  uint32_t units;   // CTAs per output
+};
+
+// A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
+// by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
+template <class O, class Likely, class Acc>
+__device__ __forceinline__ void write(void* out, int64_t place, DType type, bool mean, int64_t n, Acc v,
+                                      uint64_t mirror) {
+  if constexpr (std::is_same<O, Sum>::value) {
+    if (mean) return store<O>(out, place, type, Mean::finish(v, n));
+  }
+  const auto finished = O::finish(mirrored<O>(v, mirror), n);
+  if (type == dtype_of<Likely>::value) return put<Likely>(out, place, finished);
+  store<O>(out, place, type, finished);
+}
+
+template <class Acc>
+__device__ __forceinline__ void add_atomically(Acc* target, Acc v) {
+  if constexpr (std::is_integral<Acc>::value) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(v));
+  } else {
+    atomicAdd(target, v);
+  }
+}
+
+template <class O, class Likely, class Acc>
+__device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v) {
+  if constexpr (std::is_same<O, Sum>::value) {
+    if (s.atomic) return add_atomically(static_cast<Acc*>(s.to) + place, v);
+  }
+  write<O, Likely>(s.to, place, s.type, s.mean, s.n, v, s.mirror);
+}
+
+// Where the value of a unit of an output goes.
+template <Access A, class Acc>
+__device__ __forceinline__ int64_t place_of(const Sink<Acc>& s, const KeptIndex<A>& kept, int64_t unit,
+                                            int64_t output) {
+  if constexpr (A != Access::Contiguous) {
+    if (s.results) return kept.out(output);
+  }
+  return unit * s.unit_stride + output * s.output_stride;
+}
+
+}  // namespace torch_reduce::cuda

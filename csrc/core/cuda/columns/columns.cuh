@@ -1,0 +1,275 @@
+// Columns: neighbouring threads own neighbouring outputs, and walk down the leaves.
+//
+// 2^log_across lanes of a warp stand side by side, each on V columns (16 bytes, or one element at any stride, or two);
+// the other lanes of the warp stand on the next leaves. Where columns begin anywhere, the last of the lanes side by
+// side has none of its own, but what the others need of the 16 bytes after theirs. A lane takes a batch of neighbouring
+// leaves at a time, as many as it has loads in flight for. A warp's batches meet in shared memory, because registers
+// for the partial trees of eight columns would halve the number of warps; its results meet those of the CTA's other
+// warps at the end. Batches of small integers, whose order is free, meet in a thread's registers first, in a narrower
+// type.
+#pragma once
+
+#include "core/cuda/block/cluster.cuh"
+#include "core/cuda/columns/loads.cuh"
+
+namespace torch_reduce::cuda {
+
+// Neighbouring results of one thread, as one store of up to 16 bytes.
+template <class O, class Out, class Acc, int V>
+__device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, const Columns<Acc, V>& c) {
+  constexpr int kBytes = V * static_cast<int>(sizeof(Out));
+  struct alignas(kBytes < 16 ? kBytes : 16) Pack {
+    Out e[V];
+  } pack;
+#pragma unroll
+  for (int e = 0; e < V; ++e) {
+    if constexpr (std::is_same<O, Sum>::value && std::is_floating_point<Acc>::value) {
+      pack.e[e] = Narrow<Out, Acc>::from(s.mean ? Mean::finish(c.e[e], s.n) : Sum::finish(c.e[e], s.n));
+    } else {
+      pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.n));
+    }
+  }
+  *reinterpret_cast<Pack*>(static_cast<Out*>(s.to) + place) = pack;
+}
+
+// A lane's columns in shared memory.
+template <class Acc, int V>
+struct alignas(V * sizeof(Acc) < 16 ? V * sizeof(Acc) : 16) PackedColumns {
+  Acc e[V];
+};
+template <class O, class Acc, int V>
+__device__ __forceinline__ Columns<Acc, V> combine_columns(const Acc* before, Columns<Acc, V> c) {
+  const auto b = *reinterpret_cast<const PackedColumns<Acc, V>*>(before);
+#pragma unroll
+  for (int e = 0; e < V; ++e) c.e[e] = O::combine(b.e[e], c.e[e]);
+  return c;
+}
+template <class Acc, int V>
+__device__ __forceinline__ Columns<Acc, V> store_columns(Acc* to, const Columns<Acc, V>& c) {
+  PackedColumns<Acc, V> now;
+#pragma unroll
+  for (int e = 0; e < V; ++e) now.e[e] = c.e[e];
+  *reinterpret_cast<PackedColumns<Acc, V>*>(to) = now;
+  return c;
+}
+
+// A warp's tree over the batches it has taken, in shared memory: registers are for the loads. `level` is the calling
+// thread's place in the first of the levels, which are `width` apart. Returns what the last batch completes.
+template <class O, class Acc, int V>
+__device__ __forceinline__ Columns<Acc, V> push_batch(Acc* level, int width, uint32_t batch, Columns<Acc, V> c) {
+  for (; batch & 1; batch >>= 1, level += width) c = combine_columns<O>(level, c);
+  return store_columns(level, c);
+}
+
+// The same of packed columns, four at a time, as all sixteen in 64 bits would be 32 registers.
+template <class O, class In, class Acc>
+__device__ __forceinline__ void push_packed(Acc* level, int width, uint32_t batch,
+                                            const Columns<uint32_t, kPackedWords>& sums, int elements) {
+#pragma unroll
+  for (int i = 0; i < kPackedWords; i += 2, level += 4) {
+    int sum[4];
+    unpack<In>(sums.e[i], sums.e[i + 1], elements, sum);
+    push_batch<O>(level, width, batch, Columns<Acc, 4>{{sum[0], sum[1], sum[2], sum[3]}});
+  }
+}
+
+// Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %, so theirs
+// are kernels of their own.
+template <Access A>
+constexpr bool columns_in_clusters = A != Access::Contiguous;
+
+template <Access A, bool Clusters>
+constexpr int columns_most_warps =
+    A == Access::Contiguous && Clusters ? tuning::kColumnsWarpsInCluster : tuning::kColumnsWarps;
+
+// Whether a warp goes without batches of which no row exists, rather than reading them as identities: up to half of
+// them, where it has one more than a power of two. Long columns, which have few, took 3 to 5 % longer by 16-byte
+// loads. Contiguous ones of one step are not tried apart from those.
+template <Access A, int Steps>
+constexpr bool columns_know_missing =
+    A == Access::Strided || A == Access::Pairs || (A != Access::Contiguous && Steps == 1);
+
+// Of a thread's columns, for the launch bounds: what a plan takes them for (plan/gpu/columns_cut.cpp).
+template <class O, class In, class Acc, Access A>
+constexpr int64_t columns_bytes =
+    packs_columns<O, In, A> ? kPackedWords * sizeof(uint32_t) : column_width<In, A>() * sizeof(Acc);
+
+// A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 where no leaf
+// has more elements. Half of a batch is being loaded while the other half is combined.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A>>
+__global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
+                                  tuning::columns_ctas_at_once(A == Access::Anywhere, columns_bytes<O, In, Acc, A>,
+                                                               Leaves* Steps) *
+                                      tuning::kColumnsWarps / columns_most_warps<A, Clusters>)
+    columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
+  constexpr int V = column_width<In, A>();
+  constexpr int kHalf = Leaves / 2;
+  using Likely = LikelyOut<In, Acc>;
+  using C = Columns<Acc, V>;
+  using Batch = BatchColumns<O, In, Acc, A>;
+  constexpr bool kPacked = packs_columns<O, In, A>;
+  constexpr bool kTogether = kPacked || !std::is_same<BatchAcc<O, In, Acc>, Acc>::value;
+  static_assert(!kPacked || Leaves * Steps == kLoadsOfPacked, "as many as sixteen bits hold");
+  const int log_together = kPacked                                          ? a.log_across
+                           : std::is_same<BatchAcc<O, In, Acc>, Acc>::value ? 0
+                                                                            : kLogBatchesTogether;
+  const int last_together = (1 << log_together) - 1;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Acc* slots = reinterpret_cast<Acc*>(shared);
+
+  const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
+  const int across = 1 << a.log_across, x = lane & (across - 1);
+  const int owners = A == Access::Anywhere ? across - 1 : across;  // of the lanes side by side, those with columns
+  const int warp_y = warp >> a.log_warps_across, warp_x = warp & ((1 << a.log_warps_across) - 1);
+  const int width = (V * owners) << a.log_warps_across;  // columns of the tile
+
+  // Neighbours in memory run together: all tiles of a unit, then the next unit.
+  uint32_t unit = a.tiles.quotient(blockIdx.x), tile = blockIdx.x - unit * a.tiles.divisor;
+  if (Clusters && a.sink.cluster) {
+    unit = rank_in_cluster();
+    tile = cluster_of_grid();
+  }
+  const uint32_t outer = a.tiles_across.quotient(tile);
+  const int64_t column0 = static_cast<int64_t>(tile - outer * a.tiles_across.divisor) * width;
+  const int mine = (warp_x * owners + x) * V;
+  const bool inside = x < owners && column0 + mine < a.columns;
+  // A lane beyond the last column reads the tile's first ones, to no effect: loads need no predicate.
+  const int64_t column = column0 + mine < a.columns + (A == Access::Anywhere ? V : 0) ? column0 + mine : column0;
+  const int64_t left_of_row = a.columns - column;
+  const int64_t start =
+      a.outer.in(outer) + (A == Access::Strided || A == Access::Pairs ? column * a.column_stride : column);
+
+  // A batch of a warp is 2^log_leaves neighbouring leaves, which lie in one chunk: Leaves of each lane.
+  constexpr int kLogLeaves = Leaves == 8 ? 3 : Leaves == 4 ? 2 : 1;
+  const int log_leaves = 5 - a.log_across + kLogLeaves, leaf_of_lane = (lane >> a.log_across) << kLogLeaves;
+  const uint32_t leaf0 = ((unit << a.log_warps_along) + warp_y) << (a.log_batches + log_leaves);
+  int batches = 1 << a.log_batches;
+  if constexpr (columns_know_missing<A, Steps>) {
+    const uint32_t left = max(a.leaves, leaf0) - leaf0;  // of the columns', from the warp's first one on
+    batches = static_cast<int>(min((left + (1u << log_leaves) - 1) >> log_leaves, 1u << a.log_batches));
+  }
+  const int log_pushes = max(a.log_batches - log_together, 0), of_warp = (log_pushes + 1) * width;
+  Acc* levels = slots + warp_y * of_warp + mine;
+  const bool alone = a.log_warps_along == 0;  // a warp has its columns' whole unit
+  const bool in_levels = kPacked || a.log_batches > 0 || !alone;
+
+  auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
+  auto full = [&](int64_t row) {
+    return row + (1 << log_leaves) + (Steps - 1) * kLeaves + (A == Access::Anywhere ? 2 : 0) <= a.n;
+  };
+  Loads<O, In, Acc, A, kHalf, Steps> lower, upper;
+  int64_t row = first(0);
+  bool all = full(row);
+  if (Clusters && a.sink.cluster) arrive_in_cluster();
+  if (!a.sink.atomic) wait_for_previous_kernel();
+  if (!columns_know_missing<A, Steps> || batches > 0) lower.load(a, start, left_of_row, row + leaf_of_lane, all);
+  C c;  // but packed columns', which are in shared memory
+  Batch together;
+#pragma unroll 1
+  for (int b = 0; b < batches; ++b) {
+    upper.load(a, start, left_of_row, row + leaf_of_lane + kHalf, all);
+    if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
+    Batch batch = reduce(a.source, lower);
+    if (b + 1 < batches) {
+      row = first(b + 1);
+      all = full(row);
+      lower.load(a, start, left_of_row, row + leaf_of_lane, all);
+    }
+    batch = ByColumn<O>::combine(batch, reduce(a.source, upper));
+    if constexpr (kTogether) {
+      if (b & last_together) batch = ByColumn<O>::combine(together, batch);
+      together = batch;
+      if (b + 1 < batches && (b + 1) & last_together) continue;
+    }
+#pragma unroll 1
+    for (int mask = across; mask < kWarp; mask *= 2) {
+#pragma unroll
+      for (auto& e : batch.e) e = O::combine(e, exchange(e, mask));
+    }
+    if constexpr (kPacked) {
+      const int elements = ((b & last_together) + 1) * kLoadsOfPacked << (5 - a.log_across);
+      if (lane < owners) push_packed<O, In>(levels, width, b >> log_together, batch, elements);
+    } else {
+#pragma unroll
+      for (int e = 0; e < V; ++e) c.e[e] = batch.e[e];
+      if (lane < owners && in_levels) c = push_batch<O>(levels, width, b >> log_together, c);
+    }
+  }
+  if constexpr (columns_know_missing<A, Steps>) {
+    if (batches == 0) c = ByColumn<O>::template identity<C>();
+    if (lane < owners && in_levels) {
+      int pushed = (batches + last_together) >> log_together;
+      for (; pushed < 1 << log_pushes; ++pushed) {
+        c = push_batch<O>(levels, width, pushed, ByColumn<O>::template identity<C>());
+      }
+    }
+  }
+
+  if (a.sink.atomic) wait_to_add();
+  auto result = [&](int64_t column, Acc v) {
+    int64_t place = column * a.to_stride + unit * a.sink.unit_stride + outer * a.sink.output_stride;
+    if constexpr (A != Access::Contiguous) {
+      if (a.sink.results) place = column * a.to_stride + a.outer.out(outer);
+    }
+    deliver<O, Likely>(a.sink, place, v);
+  };
+  Acc* of_unit = slots + a.cluster_slots;  // [unit][column of the tile]
+  if (Clusters && a.sink.cluster) wait_for_cluster();
+  auto send = [&](int64_t column, Acc v) {
+    if (Clusters && a.sink.cluster) {
+      return hand_to_first(of_unit + unit * width + static_cast<int>(column - column0), v);
+    }
+    result(column, v);
+  };
+  const Acc* top = slots + log_pushes * width;
+  if (kPacked && alone) {  // neighbours by neighbouring lanes, as lanes' own sixteen are 128 bytes
+    __syncwarp();
+    const int own = warp_x * owners * V;
+    for (int i = lane; i < owners * V && column0 + own + i < a.columns; i += kWarp) {
+      send(column0 + own + i, top[own + i]);
+    }
+  } else if (alone) {
+    if (lane < across && inside) {
+      bool wide = false;
+      if constexpr (V > 1) wide = a.wide_store && (A != Access::Anywhere || left_of_row >= V);
+      if (wide) {
+        if constexpr (V > 1) {
+          int64_t place = column0 + mine + outer * a.sink.output_stride;
+          if constexpr (A != Access::Contiguous) place = column0 + mine + a.outer.out(outer);
+          write_wide<O, In>(a.sink, place, c);
+        }
+      } else {
+#pragma unroll
+        for (int e = 0; e < V; ++e) {
+          if (A != Access::Anywhere || e < left_of_row) send(column0 + mine + e, c.e[e]);
+        }
+      }
+    }
+  } else {
+    __syncthreads();
+    for (int column = threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
+      Acc v[columns_most_warps<A, Clusters>];
+#pragma unroll
+      for (int y = 0; y < columns_most_warps<A, Clusters>; ++y) {
+        v[y] = y >> a.log_warps_along == 0 ? top[y * of_warp + column] : O::template identity<Acc>();
+      }
+      send(column0 + column, tree<O>(v));
+    }
+  }
+
+  if (Clusters && a.sink.cluster) {
+    arrive_in_cluster();
+    if (unit > 0) return;
+    wait_for_cluster();
+    for (int column = threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
+      Acc v[kMostUnitsOfCluster];
+#pragma unroll
+      for (int u = 0; u < kMostUnitsOfCluster; ++u) {
+        v[u] = u < a.sink.units ? of_unit[u * width + column] : O::template identity<Acc>();
+      }
+      result(column0 + column, tree<O>(v));
+    }
+  }
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,265 @@
+// What one lane reads of columns: the same V columns of a batch of neighbouring leaves.
+#pragma once
+
+#include "core/cuda/columns/packed.cuh"
+#include "core/cuda/lane/unaligned.cuh"
+#include "core/cuda/rows/chunk.cuh"
+#include "core/plan/tuning/kernels.h"
+
+namespace torch_reduce::cuda {
+
+template <class Acc, Access A>
+struct ColumnsArgs {
+  Source source;
+  int64_t n, columns;
+  int64_t next_row,
+      next_step;  // Contiguous, Anywhere: elements from a row to the next, and to the same leaf's next step
+  FastDivisor tiles, tiles_across;  // CTAs of a unit, and of these those side by side over the columns of one batch
+  uint32_t leaves;                  // of a column
+  int log_across, log_warps_across, log_warps_along;
+  int log_batches;     // batches that a warp takes one after the other
+  int cluster_slots;   // values in shared memory before those of the units
+  int64_t to_stride;   // from a column's value to the next one's, where the sink takes them
+  KeptIndex<A> outer;  // the kept dims but the columns
+  Sink<Acc> sink;
+  int64_t out_stride;     // and in the output
+  bool wide_store;        // results of one thread lie side by side, aligned, in the output, whose type is In
+  int64_t column_stride;  // Strided, Pairs: in bytes
+  Segments segments;      // Segmented
+  ReducedIndex<A> reduced;
+};
+
+// V values that combine element by element.
+template <class Acc, int V>
+struct Columns {
+  Acc e[V];
+};
+template <class O>
+struct ByColumn {
+  template <class C>
+  static TR_HD C identity() {
+    C c;
+    TR_UNROLL
+    for (auto& e : c.e) e = O::template identity<std::decay_t<decltype(e)>>();
+    return c;
+  }
+  template <class Acc, int V>
+  static TR_HD Columns<Acc, V> combine(Columns<Acc, V> a, const Columns<Acc, V>& b) {
+    TR_UNROLL
+    for (int i = 0; i < V; ++i) a.e[i] = O::combine(a.e[i], b.e[i]);
+    return a;
+  }
+};
+
+template <class In, Access A>
+constexpr TR_HD int column_width() {
+  if constexpr (A == Access::Strided || A == Access::Pairs) {
+    return A == Access::Pairs ? 2 : 1;
+  } else {
+    return vector_width<In>;
+  }
+}
+
+template <class O, class In, class Acc>
+__device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& source) {
+  Columns<Acc, vector_width<In>> c;
+  widen_all<O, In>(raw, source, c.e);
+  return c;
+}
+
+template <class O, class Acc, class In>
+__device__ __forceinline__ auto widen_pair(PairOf<In> raw, const Source& source) {
+  const PairOf<In> two = mirrored<O>(raw, source.mirror);
+  return Columns<Acc, 2>{{widen<Acc>(two.e[0]), widen<Acc>(two.e[1])}};
+}
+
+// In which type a thread combines a batch, unless it packs them: integers of one or two bytes in 32 bits, as their
+// sixteen or eight columns would else take half of its registers, and so half of an SM's threads. So many batches, of
+// up to 16 elements in each of 32 lanes, do not fill that.
+constexpr int kLogBatchesTogether = 6;
+template <class O, class In, class Acc>
+using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <= 2 && !std::is_same<In, Any>::value &&
+                                        !std::is_same<O, Prod>::value,
+                                    int32_t, Acc>;
+
+// Whether a batch's columns are added up two to a register.
+template <class O, class In, Access A>
+constexpr bool packs_columns = std::is_same<O, Sum>::value && sizeof(In) == 1 && !std::is_same<In, Any>::value &&
+                               A != Access::Strided && A != Access::Pairs;
+template <class O, class In, class Acc, Access A>
+using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
+                                        Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;
+
+template <class O, class In, class Acc, Access A>
+__device__ __forceinline__ auto columns_of_load(const uint4& raw, const Source& source) {
+  BatchColumns<O, In, Acc, A> c;
+  if constexpr (packs_columns<O, In, A>) {
+    pack<In>(raw, c.e);
+  } else {
+    widen_all<O, In>(raw, source, c.e);
+  }
+  return c;
+}
+
+// Where leaf `leaf`, numbered through all chunks, begins.
+__device__ __forceinline__ int64_t first_row(uint32_t leaf) {
+  return static_cast<int64_t>(leaf) + static_cast<int64_t>(leaf / kLeaves) * (kChunk - kLeaves);
+}
+
+// A lane's loads of `Leaves` neighbouring leaves.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+struct Loads {
+  uint4 raw[Leaves][Steps];
+
+  // From row `row` on, at `start`. `all` says that every row exists.
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int64_t, int64_t row, bool all) {
+    const In* source = static_cast<const In*>(a.source.data) + start;
+    if constexpr (A == Access::Contiguous) {
+      load_from(a, row, all, [&](int k, int s) { return source + (row + k) * a.next_row + s * a.next_step; });
+    } else {
+      load_from(a, row, all,
+                [&](int k, int s) { return source + a.segments.at(static_cast<uint32_t>(row) + k + s * kLeaves); });
+    }
+  }
+
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
+    return columns_of_load<O, In, Acc, A>(raw[k][s], source);
+  }
+
+ private:
+  template <class Place>
+  __device__ __forceinline__ void load_from(const ColumnsArgs<Acc, A>& a, int64_t row, bool all, Place place) {
+    // Lines stay in L1 where other loads of the CTA read the rest of the sector, and where CTAs are short: (8, 2^23)/0
+    // fp32 took 73 us without and 70 with; long columns lose 1 %.
+    const bool keep = Steps == 1 || a.log_across == 0;
+    const auto read = [&](const In* p) { return keep ? load16_kept(p) : load16(p); };
+    if (all) {
+#pragma unroll
+      for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) raw[k][s] = read(place(k, s));
+      }
+      return;
+    }
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        raw[k][s] = row + k + s * kLeaves < a.n ? read(place(k, s)) : identity_vector<In, O>(a.source);
+      }
+    }
+  }
+};
+
+// The same of single columns, or pairs of them, an element of type E at a time.
+template <class O, class E, class Acc, Access A, int Leaves, int Steps>
+struct LoadsOfElements {
+  Element<O, E, Acc> raw[Leaves][Steps];
+
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int64_t, int64_t row, bool) {
+    const int count = static_cast<int>(min(a.n - row, static_cast<int64_t>(kChunk)));
+    const int64_t column = address_of(a.source) + start;
+    a.reduced.with_place([&](auto at) {
+#pragma unroll
+      for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) {
+          const int of_row = k + s * kLeaves;
+          raw[k][s].load_if(of_row < count, a.source, at(column, row + of_row));
+        }
+      }
+    });
+  }
+};
+
+template <class O, class In, class Acc, int Leaves, int Steps>
+struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> : LoadsOfElements<O, In, Acc, Access::Strided, Leaves, Steps> {
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
+    using Value = BatchAcc<O, In, Acc>;
+    return Columns<Value, 1>{{this->raw[k][s].template value<Value>(source)}};
+  }
+};
+
+template <class O, class In, class Acc, int Leaves, int Steps>
+struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
+    : LoadsOfElements<O, PairOf<In>, Acc, Access::Pairs, Leaves, Steps> {
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
+    return widen_pair<O, BatchAcc<O, In, Acc>>(this->raw[k][s].raw(), source);
+  }
+};
+
+// The same of columns that begin anywhere: a lane's 16 bytes hold the first of its columns, and the rest is in those of
+// the next lane. A leaf's elements are 256 rows apart, so all of its loads straddle alike.
+template <class O, class In, class Acc, int Leaves, int Steps>
+struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
+  static_assert(kLeaves * sizeof(In) % 16 == 0, "a leaf's steps are multiples of 16 bytes apart");
+  static constexpr int V = vector_width<In>;
+  uint4 raw[Leaves][Steps];
+  // The low bits of the address of the first leaf's elements, and of the distance between two.
+  uint32_t place, next_place;
+
+  // `left` columns before the end of a row. `all` says that every row exists, and two more, so that 32 bytes behind its
+  // end are the tensor's.
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Anywhere>& a, int64_t start, int64_t left,
+                                       int64_t row, bool all) {
+    const In* source = static_cast<const In*>(a.source.data) + start;
+    const In* first = source + row * a.next_row;
+    place = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(first));
+    next_place = static_cast<uint32_t>(a.next_row * sizeof(In));
+    if (all) {
+#pragma unroll
+      for (int k = 0; k < Leaves; ++k, first += a.next_row) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) raw[k][s] = load16_kept(block_of(first) + s * a.next_step);
+      }
+      return;
+    }
+    // All rows but the last two, then those, whose blocks may be cut off by the tensor's end.
+    const auto of = [&](int k, int s) { return block_of(first + k * a.next_row) + s * a.next_step; };
+    const int rows = static_cast<int>(max(min(a.n - row, int64_t{2 * kChunk}), int64_t{0}));  // from this one on
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        raw[k][s] = identity_vector<In, O>(a.source);
+        load16_if(k + s * kLeaves + 2 < rows, of(k, s), raw[k][s]);
+      }
+    }
+    if (rows > Leaves + (Steps - 1) * kLeaves + 1) return;
+    const In* end = source + (a.n - 1) * a.next_row + left;
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        const int behind = rows - (k + s * kLeaves);  // this one included
+        if (behind == 1 || behind == 2) raw[k][s] = load_before<O>(a.source, of(k, s), end);
+      }
+    }
+  }
+
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
+    return columns_of_load<O, In, Acc, Access::Anywhere>(join_with_next_lane<In>(raw[k][s], shift(k)), source);
+  }
+
+ private:
+  // Bytes of a leaf's loads before the first of the columns.
+  __device__ __forceinline__ int shift(int k) const { return static_cast<int>((place + k * next_place) & 15); }
+};
+
+// The tree over the loads' leaves.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads) {
+  using C = BatchColumns<O, In, Acc, A>;
+  Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
+  C c;
+#pragma unroll
+  for (int k = 0; k < Leaves; ++k) {
+    C leaf = loads.columns_of(source, k, 0);
+#pragma unroll
+    for (int s = 1; s < Steps; ++s) leaf = ByColumn<O>::combine(leaf, loads.columns_of(source, k, s));
+    c = leaves.push(leaf);
+  }
+  return c;
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,115 @@
+// What every kernel uses: 16-byte loads, the order across a warp, and the hooks of programmatic dependent launch.
+#pragma once
+
+#include <torch_reduce/device/order.cuh>
+
+#include "core/contract/numeric.h"
+
+namespace torch_reduce::cuda {
+
+using order::exchange;
+using order::kWarp;
+using order::tree_across_lanes;
+using order::tree_across_warp;
+using order::tree_across_warp_and_sets;
+using order::trees_across_warp_and_sets;
+
+constexpr uint32_t kAllLanes = 0xffffffffu;
+
+template <class In>
+constexpr int vector_width = 16 / static_cast<int>(sizeof(In));
+
+// An element whose type is known at run time only: for the rare combinations of types.
+struct Any {};
+
+// Read once, so kept out of L1.
+__device__ __forceinline__ uint4 load16(const void* p) {
+  uint4 v;
+#if defined(__CUDA_ARCH__)
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(p));
+#else  // tests run kernels on the CPU
+  __builtin_memcpy(&v, p, sizeof(v));
+#endif
+  return v;
+}
+
+// For memory of which another load of this SM reads the rest of the sector, and where results are many bytes beside
+// what is read: (2^23, 8) over dim 1 of fp32, behind others of its kind, took 74 us with loads kept out of L1, or which
+// the L2 was to evict first, and takes 70, which is the limit.
+__device__ __forceinline__ uint4 load16_kept(const void* p) {
+  uint4 v;
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+  return v;
+}
+
+template <class In>
+struct alignas(16) Vector {
+  In e[vector_width<In>];
+};
+
+// The same in every lane, and known to be so by the compiler: branches on it need no reconvergence.
+__device__ __forceinline__ int warp_of_cta() {
+  return __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / kWarp, 0);
+}
+
+// Whether so say all lanes that are here.
+__device__ __forceinline__ bool all_agree(bool v) {
+#if defined(__CUDA_ARCH__)
+  return __all_sync(__activemask(), v);
+#else
+  return v;
+#endif
+}
+
+// The sum of all lanes' values, in every lane: one instruction, where shuffles of an int64 are ten.
+__device__ __forceinline__ uint32_t sum_across_warp(uint32_t v) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(kAllLanes, v);
+#else
+  for (int mask = 1; mask < kWarp; mask *= 2) v += exchange(v, mask);
+  return v;
+#endif
+}
+
+// Programmatic dependent launch (Hopper and later): a kernel's CTAs may be there, and wait, before the kernel before
+// has ended, so that its launch does not add to their times. Every kernel waits before it touches memory, and so all
+// that came before what it waited for has ended too.
+//
+// A kernel behind one that zeroes its accumulators is the exception: that one lets it come when all before has ended,
+// so the input is there, and only the accumulators are to be waited for.
+//
+// Waits until the kernel before has ended and its writes can be seen.
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets the next kernel of the stream be there from now on, rather than when this one's CTAs have ended. For a kernel
+// that has waited, and so has the GPU to itself, and for one whose own second kernel is the next.
+__device__ __forceinline__ void allow_next_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// For one that writes the results itself: only if it leaves SMs free. Else the next kernel's CTAs would go to where
+// this one ends first, as many as there is room for, and not to all SMs alike: (4096, 16384) over dim 0, whose 256 CTAs
+// would fit 64 SMs, took 73 us for 61 behind itself.
+__device__ __forceinline__ void allow_next_kernel_if_small() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr unsigned kFewCtas = 128;
+  if (gridDim.x <= kFewCtas) allow_next_kernel();
+#endif
+}
+
+// For a CTA that adds to accumulators, which the kernel before zeroes, once it has read its part. The next kernel,
+// which may be one that zeroes as well, is to be there when this one ends.
+__device__ __forceinline__ void wait_to_add() {
+  allow_next_kernel();
+  wait_for_previous_kernel();
+}
+
+}  // namespace torch_reduce::cuda

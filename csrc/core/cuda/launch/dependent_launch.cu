@@ -1,0 +1,31 @@
+// Asks the code that the driver loaded for a device whether its kernels wait for the one before them. Once a device, as
+// the answer cannot change.
+#include <atomic>
+
+#include "core/cuda/launch/launch.h"
+
+namespace torch_reduce::cuda {
+namespace {
+
+__global__ void any_kernel() {}
+
+}  // namespace
+
+bool has_dependent_launch(int device) {
+  enum : signed char { kUnknown, kNo, kYes };
+  static std::atomic<signed char> known[64];
+  const bool kept = device >= 0 && device < 64;
+  const signed char before = kept ? known[device].load(std::memory_order_relaxed) : kUnknown;
+  if (before != kUnknown) return before == kYes;
+  cudaFuncAttributes loaded{};
+  const cudaError_t error = cudaFuncGetAttributes(&loaded, any_kernel);
+  if (error != cudaSuccess) {  // the launch that follows says what is wrong
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  const bool has = loaded.ptxVersion >= 90;
+  if (kept) known[device].store(has ? kYes : kNo, std::memory_order_relaxed);
+  return has;
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,86 @@
+// From a plan to launches: where results go, the kernel of the plan's family, and those before and after it.
+#pragma once
+
+#include "core/cuda/columns/launch.cuh"
+#include "core/cuda/finish/launch.cuh"
+#include "core/cuda/rows/launch.cuh"
+#include "core/cuda/short_rows/launch.cuh"
+#include "core/cuda/tiles/launch.cuh"
+
+namespace torch_reduce::cuda {
+
+// Zeroes what atomics will add to. A memset took 0.4 to 1.2 us longer on an H200.
+struct ZeroArgs {
+  uint32_t* words;
+  int64_t count;
+};
+template <class Acc>
+__global__ void zero(const __grid_constant__ ZeroArgs a) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  wait_for_previous_kernel();
+  allow_next_kernel();
+  if (i < a.count) a.words[i] = 0;
+}
+
+template <class Acc>
+cudaError_t start_zero(const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+  constexpr int kThreads = 256;
+  const int64_t words = p.layout.outputs * static_cast<int64_t>(sizeof(Acc) / sizeof(uint32_t));
+  const ZeroArgs a{static_cast<uint32_t*>(b.out), words};
+  return start(zero<Acc>, a, Launch{(words + kThreads - 1) / kThreads, kThreads, 0, stream, dependent});
+}
+
+// Where CTAs leave the value of unit u of output o, o being the kept index where the kept dims are one.
+template <class Acc>
+Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
+  const Layout& l = p.layout;
+  Sink<Acc> s{};
+  s.n = l.n;
+  s.units = static_cast<uint32_t>(plan.units);
+  s.atomic = plan.finish == Finish::Atomic;
+  s.cluster = plan.finish == Finish::Cluster;
+  s.results = plan.finish != Finish::Partials;
+  s.mean = p.op == Op::Mean && plan.finish != Finish::Partials;
+  if (s.results) {
+    s.mirror = mirror_of_result(p);
+    s.to = b.out;
+    s.type = p.out;
+    s.output_stride = l.kept_dims ? l.kept[0].out_stride : 0;
+    return s;
+  }
+  s.to = b.scratch;
+  s.type = p.compute;
+  s.unit_stride = plan.few_outputs ? 1 : l.outputs;
+  s.output_stride = plan.few_outputs ? plan.padded_units : 1;
+  return s;
+}
+
+template <class O, class Acc>
+cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+  const Source source{b.in, p.in, p.as_bool, mirror_of_elements(p)};
+  const Sink<Acc> sink = make_sink<Acc>(plan, p, b);
+  const bool atomic = plan.finish == Finish::Atomic;
+  const Launch l{plan.grid, plan.block, plan.shared_bytes,
+                 stream,    dependent,  plan.finish == Finish::Cluster ? static_cast<int>(plan.units) : 1};
+  cudaError_t status = atomic ? start_zero<Acc>(p, b, stream, dependent) : cudaSuccess;
+  if (status != cudaSuccess) return status;
+  switch (plan.family) {
+    case Family::Rows:
+      status = start_rows<O>(plan, p, source, sink, l);
+      break;
+    case Family::ShortRows:
+      status = start_short_rows<O>(plan, p, source, sink, l);
+      break;
+    case Family::Tiles:
+      status = start_tiles<O>(plan, p, source, sink, l);
+      break;
+    default:
+      status = start_columns<O>(plan, p, source, sink, l);
+  }
+  if (status == cudaSuccess && plan.finish == Finish::Partials) {
+    status = start_finish<O, Acc>(plan, p, b, stream, dependent);
+  }
+  return status;
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,31 @@
+// Runs a plan on a GPU. No PyTorch: pointers and a stream in, an error code out.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/plan/gpu/plan.h"
+
+namespace torch_reduce::cuda {
+
+struct Buffers {
+  const void* in;
+  void* out;
+  void* scratch;  // plan.scratch_bytes, aligned to 16 bytes; contents do not matter
+};
+
+// Whether kernels may be launched before the one before them has ended: whether the code that the current device, this
+// one, runs was compiled for 9.0 or later. Earlier code, which a later GPU's driver compiles too, does not wait for
+// what comes before it (lane/device.cuh).
+bool has_dependent_launch(int device);
+
+// `dependent_launch`: as above.
+// Nothing is synchronised; the current device must be the stream's.
+cudaError_t launch(const Plan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
+                   bool dependent_launch);
+
+// One per operator and compute type, each in a file of its own so that they compile side by side.
+template <class O, class Acc>
+cudaError_t launch_typed(const Plan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
+                         bool dependent_launch);
+
+}  // namespace torch_reduce::cuda

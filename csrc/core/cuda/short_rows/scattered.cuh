@@ -1,0 +1,81 @@
+// Short rows whose elements lie anywhere: a lane reads whole rows of one, two, four or up to eight elements, several of
+// them at once; or 2^log_lanes lanes a row of up to 256 elements, eight of them each.
+//
+// All rows have the same elements, so a lane finds their places once. Many rows come several to a lane, for its loads
+// to be enough; few come alone, as what these wait for is code: with four rows of eight elements to a lane, however few
+// there were, small tensors took 0.5 us longer than torch.sum.
+#pragma once
+
+#include "core/cuda/block/sink.cuh"
+#include "core/cuda/lane/index.cuh"
+#include "core/plan/tuning/kernels.h"
+
+namespace torch_reduce::cuda {
+
+template <class Acc>
+struct ScatteredRowsArgs {
+  Source source;
+  int64_t n, outputs;
+  int log_lanes;
+  KeptIndex<Access::Strided> kept;
+  Sink<Acc> sink;
+  ReducedIndex<Access::Strided> reduced;
+};
+
+template <class O, class In, class Acc, int Elements, int Rows>
+__global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
+    scattered_rows(const __grid_constant__ ScatteredRowsArgs<Acc> a) {
+  const int log_lanes = Elements == tuning::kShortRowsElements ? a.log_lanes : 0;
+  const int lane = threadIdx.x % kWarp, rows_per_warp = kWarp >> log_lanes;
+  const int in_group = lane & ((1 << log_lanes) - 1);
+  const int64_t warp = static_cast<int64_t>(blockIdx.x) * tuning::kShortRowsWarps + threadIdx.x / kWarp;
+  const int64_t row0 = warp * (Rows * rows_per_warp) + (lane >> log_lanes);
+
+  // In the place of elements and rows that do not exist, a row that is alone has some that do: the least code.
+  constexpr bool kClamped = Rows == 1;
+  const int first = in_group * Elements, count = static_cast<int>(a.n) - first;
+  int64_t of_element[Elements];
+  a.reduced.with_place([&](auto at) {
+#pragma unroll
+    for (int e = 0; e < Elements; ++e) {
+      of_element[e] = at(0, kClamped ? max(min(first + e, static_cast<int>(a.n) - 1), 0) : first + e);
+    }
+  });
+  Places place[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const int64_t row = row0 + r * rows_per_warp;
+    place[r] = a.kept.at(kClamped ? min(row, a.outputs - 1) : row);
+    place[r].in += address_of(a.source);
+  }
+  wait_for_previous_kernel();
+  Element<O, In, Acc> v[Rows][Elements];
+  if constexpr (kClamped) {
+    if (a.n > 0) {
+#pragma unroll
+      for (int e = 0; e < Elements; ++e) v[0][e].load(a.source, place[0].in + of_element[e]);
+    }
+  } else {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      const bool exists = row0 + r * rows_per_warp < a.outputs;
+#pragma unroll
+      for (int e = 0; e < Elements; ++e) v[r][e].load_if(exists && e < count, a.source, place[r].in + of_element[e]);
+    }
+  }
+  allow_next_kernel_if_small();
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    Acc leaf[Elements];
+#pragma unroll
+    for (int e = 0; e < Elements; ++e) {
+      leaf[e] = kClamped && e >= count ? O::template identity<Acc>() : v[r][e].template value<Acc>(a.source);
+    }
+    const Acc row = tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
+    if (in_group == 0 && row0 + r * rows_per_warp < a.outputs) {
+      write<O, LikelyOut<In, Acc>>(a.sink.to, place[r].out, a.sink.type, a.sink.mean, a.n, row, a.sink.mirror);
+    }
+  }
+}
+
+}  // namespace torch_reduce::cuda

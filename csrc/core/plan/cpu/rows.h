@@ -1,0 +1,17 @@
+// Plans for rows whose elements do not follow one another in memory, or whose neighbours there belong to other rows.
+#pragma once
+
+#include "core/plan/cpu/plan.h"
+
+namespace torch_reduce::cpu {
+
+// Each completes a plan of Family::Rows in which every piece is one chunk, if its way is one for the problem and the
+// best there is.
+bool plan_bundles(const Problem& problem, int threads, CpuPlan& plan);
+bool plan_strips(const Problem& problem, int threads, bool wide, CpuPlan& plan);
+
+// Each finds out whether outputs that are not cut, or pieces of any size, are read in its way.
+void plan_tiles(const Problem& problem, int threads, CpuPlan& plan);
+void plan_segments(const Problem& problem, int threads, CpuPlan& plan);
+
+}  // namespace torch_reduce::cpu

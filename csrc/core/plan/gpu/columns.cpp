@@ -1,0 +1,124 @@
+// Plans of the family that walks down columns.
+#include "core/plan/gpu/columns_cut.h"
+
+namespace torch_reduce::planning {
+
+using namespace tuning;
+
+namespace {
+
+// Columns cut as said; but if that leaves some CTAs to run when the others have ended, in CTAs of half as many warps,
+// twice as many of which run at once. Where four of an SM do, only if those left are few: (128, 1024, 512) over 1 of
+// fp32, with 1024 CTAs for 528, took 61 us by eight warps each and 67 by four.
+Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c,
+                     Cut cut) {
+  const Plan whole = columns_cut(plan, p, lanes, gpu, c, cut);
+  const int64_t of_sm = columns_ctas_of_sm(plan, p, lanes), at_once = of_sm * gpu.sms;
+  const int64_t most = of_sm < kColumnsCtasAtOnce ? 2 * at_once : at_once * 7 / 5;
+  if (whole.grid <= at_once || whole.grid > most || whole.log_warps_along == 0) return whole;
+  cut.warps = kColumnsWarps / 2;
+  cut.wanted = whole.units > 1 ? whole.grid : 0;
+  const Plan halved = columns_cut(plan, p, lanes, gpu, c, cut);
+  return halved.grid == whole.grid ? halved : whole;
+}
+
+// Columns of a few elements: a thread for each load's width of them, or for a pair.
+bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constraint& c) {
+  const Layout& l = p.layout;
+  const int64_t threads = l.outputs / lanes.v;
+  if (plan.vector ? plan.segmented || plan.anywhere : !plan.pairs || !pairs_are_stacked(l)) return false;
+  if (c.split) return false;
+  if (l.n == 0 || l.n > kStackedLeaves || threads >= kMaxGrid) return false;
+  plan.stacked = true;
+  plan.tiles = threads;
+  plan.tile_columns = lanes.v;
+  plan.block = kStackedThreads;
+  plan.grid = ceil_div(threads, kStackedThreads);
+  return true;
+}
+
+}  // namespace
+
+int64_t cluster_bytes(const Plan& plan, const Problem& p) {
+  return plan.units * plan.tile_columns * static_cast<int64_t>(size_of(p.compute));
+}
+
+bool columns_meet_in_clusters(const Plan& plan, const Problem& p) {
+  constexpr int64_t kMostShared = int64_t{47} << 10;  // of a CTA, without the kernel's consent, but for its variables
+  const bool has_code = !plan.vector || plan.segmented || plan.anywhere || columns_have_kernels_for_clusters(plan);
+  return has_code && plan.shared_bytes + cluster_bytes(plan, p) <= kMostShared;
+}
+
+// Not many bytes are best done in one launch (columns_once.cpp). Of more, uncut columns need no second pass
+// either, so they are taken where tiles of at least a cache line fill the GPU. Otherwise the tile is a compromise: wide
+// ones suit the memory, narrow ones leave fewer partials. Where the whole problem is small, it is as narrow as it must
+// be for there to be none.
+void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
+  const Layout& l = p.layout;
+  const Tuning& t = gpu.tuning;
+  const int64_t element = static_cast<int64_t>(size_of(p.in));
+  // Segmented columns have no kernel for leaves of one element, and 71 elements of four steps left three of four loads
+  // without any: (1240, 71, 184, 4) over 1, sliced, of bf16 took 138 us, 90 % of the SMs' slots.
+  const bool one_element = l.n <= kLeaves && s.column_anywhere;
+  plan.segmented = plan.vector && !s.column_vector && s.column_segmented && !one_element;
+  plan.anywhere = plan.vector && !s.column_vector && !plan.segmented;
+  plan.pairs = !plan.vector && s.column_pairs && (c.vector == 0 || l.n * l.outputs >= kColumnsPairsLeast);
+  const Lanes lanes = lanes_of(plan, p, s);
+  if (plan_stacked(plan, p, lanes, c)) return;
+
+  const auto lanes_for = [&](int64_t bytes) {
+    return std::min(lanes.widest, std::max(bytes / (lanes.v * element), lanes.narrowest));
+  };
+  bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
+  for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
+  const int64_t bytes = l.outputs * l.n * element, small_bytes = on_all_sms(gpu, t.columns_small_per_sm);
+  const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes,
+             huge = bytes > kColumnsHuge * small_bytes;
+  int64_t per_sm = std::min(columns_ctas_of_sm(plan, p, lanes), t.columns_ctas_per_sm);
+  if (plan.anywhere && !large) per_sm = std::min(per_sm, kColumnsAnywhereCtasPerSm);
+  if ((!plan.vector && large) || (plan.anywhere && huge)) per_sm *= kColumnsWaves;
+  const int64_t wanted = per_sm * gpu.sms;
+
+  if (!c.split && plan.vector && l.n > kLeaves && bytes <= kColumnsOnceMost * small_bytes) {
+    const Plan once = columns_in_one_launch(plan, p, lanes, gpu, lanes_for(kSector));
+    if (once.grid > 0) {
+      plan = once;
+      return;
+    }
+  }
+  if (!c.split && !small) {
+    const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
+    for (const int64_t enough : {enough_uncut(gpu), least}) {
+      for (int64_t across = lanes.widest; across >= lanes_for(lines ? kLine : kWarp * 16); across /= 2) {
+        const Plan uncut = columns_at_once(plan, p, lanes, gpu, c, {across, 0});
+        if (uncut.units == 1 && uncut.tiles >= enough && uncut.shared_bytes <= t.columns_shared) {
+          plan = uncut;
+          return;
+        }
+      }
+    }
+  }
+  int64_t across = small ? lanes.widest : lanes_for(lines ? t.columns_tile : kWarp * 16);
+  across = std::min(across, std::max(kColumnsPartialRow / lanes.partial_bytes, lanes.narrowest));
+  Plan cut = columns_at_once(plan, p, lanes, gpu, c, {across, wanted});
+  while (across > 1 + lanes.helpers &&
+         (cut.shared_bytes > t.columns_shared || (small && !c.split && cut.units > 1 && across > lanes_for(kSector)))) {
+    across /= 2;
+    cut = columns_at_once(plan, p, lanes, gpu, c, {across, wanted});
+  }
+  // Narrow tiles were for sparing the second pass. Where there is one anyway, few partials are better: (1, 1, 2846,
+  // 654) over 3 of bf16 took 6.2 us with 192 CTAs and 5.1 with 96.
+  if (small && plan.anywhere && cut.units > 1 && !c.split) {
+    const Plan wide = columns_at_once(plan, p, lanes, gpu, c, {lanes.widest, gpu.sms * 2 / 3});
+    if (wide.shared_bytes <= t.columns_shared) cut = wide;
+  }
+  const bool in_clusters = fits_clusters(cut, gpu) && columns_meet_in_clusters(cut, p);
+  if (cut.units > 1 && !c.split && !plan.anywhere && !in_clusters) {
+    const Plan uncut = columns_cut(plan, p, lanes, gpu, c, {across, 0});
+    if (uncut.log_batches <= uncut_log_batches(plan.vector, element) && uncut.shared_bytes <= t.columns_shared)
+      cut = uncut;
+  }
+  plan = cut;
+}
+
+}  // namespace torch_reduce::planning

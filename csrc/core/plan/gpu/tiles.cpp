@@ -1,0 +1,279 @@
+// Plans of the family that reads along memory where the order of the reduced dims is another.
+#include "core/plan/gpu/detail.h"
+
+namespace torch_reduce::planning {
+
+using namespace tuning;
+
+namespace {
+
+// What a CTA reads at a time: so many elements along each dim.
+struct Box {
+  struct Side {
+    int64_t stride, extent;
+  };
+  Side side[2 * kTileDims];
+  int sides = 0;
+
+  void add(int64_t stride, int64_t extent) {
+    if (extent <= 1) return;
+    int at = sides++;
+    for (; at > 0 && side[at - 1].stride > stride; --at) side[at] = side[at - 1];
+    side[at] = {stride, extent};
+  }
+  // Sectors that the box lies in, of elements of so many bytes.
+  int64_t sectors(int64_t element) const {
+    int64_t places = 1, near = 1;  // near: elements from the first one on that are within sectors of one another
+    for (int d = 0; d < sides; ++d) {
+      if (side[d].stride * element < kSector) {
+        near += (side[d].extent - 1) * side[d].stride;
+      } else {
+        places *= side[d].extent;
+      }
+    }
+    return places * ceil_div(near * element, kSector);
+  }
+  // Elements in the longest stretch of memory that the box covers, but for small gaps.
+  int64_t run() const {
+    int64_t elements = 1, span = 1;
+    for (int d = 0; d < sides && 2 * side[d].stride <= 3 * span; ++d) {
+      span += (side[d].extent - 1) * side[d].stride;
+      elements *= side[d].extent;
+    }
+    return elements;
+  }
+};
+
+// `count` logically consecutive elements of the dims before `end`.
+void add_consecutive(Box& box, const Layout& l, int begin, int end, int64_t count) {
+  for (int d = end - 1; d >= begin && count > 1; --d) {
+    box.add(l.reduced[d].stride, std::min(l.reduced[d].size, count));
+    count = ceil_div(count, l.reduced[d].size);
+  }
+}
+
+// The first `count` places of the kept dims and the first `outer` reduced ones, in the order of their strides.
+void add_rows(Box& box, const Layout& l, int outer, int64_t count) {
+  Box all;
+  for (int d = 0; d < l.kept_dims; ++d) all.add(l.kept[d].in_stride, l.kept[d].size);
+  for (int d = 0; d < outer; ++d) all.add(l.reduced[d].stride, l.reduced[d].size);
+  for (int d = 0; d < all.sides && count > 1; ++d) {
+    box.add(all.side[d].stride, std::min(all.side[d].extent, count));
+    count = ceil_div(count, all.side[d].extent);
+  }
+}
+
+int64_t rows_of(const Layout& l, int outer) {
+  int64_t rows = l.outputs;
+  for (int d = 0; d < outer; ++d) rows *= l.reduced[d].size;
+  return rows;
+}
+
+// The length of the runs that a plan reads, in bytes up to kRun.
+int64_t run_of(const Plan& plan, const Layout& l, int64_t element) {
+  Box box;
+  if (plan.strips) {
+    add_consecutive(box, l, plan.cut, l.reduced_dims, kChunk);
+  } else {
+    add_consecutive(box, l, plan.outer, l.reduced_dims, int64_t{kChunk} << plan.log_chunks);
+  }
+  add_rows(box, l, plan.outer, plan.rows_per_cta);
+  return std::min(box.run() * element, kRun);
+}
+
+int64_t size_behind(const Layout& l, int cut) {
+  int64_t size = 1;
+  for (int d = cut; d < l.reduced_dims; ++d) size *= l.reduced[d].size;
+  return size;
+}
+
+// How far apart the elements of a line are, at most.
+int64_t span(const Layout& l, int cut) {
+  int64_t last = 0;
+  for (int d = cut; d < l.reduced_dims; ++d) last += (l.reduced[d].size - 1) * l.reduced[d].stride;
+  return last;
+}
+
+// Chunks of a unit. Units end where chunks of the output do, not where rows do, so rows must be longer than those.
+int64_t most_slots(const Plan& plan, const Layout& l, int64_t acc) {
+  constexpr int64_t kBytes = 4 << 10;  // of shared memory, beside a tile
+  int64_t slots = plan.strips ? int64_t{1} << kStripsMostLogSlots : kTilesMostSlots;
+  while (!plan.strips && slots * plan.rows_per_cta * acc > kBytes) slots /= 2;
+  while (plan.outer && slots * kChunk > size_behind(l, plan.outer)) slots /= 2;
+  return slots;
+}
+
+// The way to cut the reduced dims that has the longest runs; among equals, whole outputs come first, as their ranges
+// begin where their rows do, then long lines.
+Plan best_cut(const Problem& p, int64_t* best_run) {
+  const Layout& l = p.layout;
+  const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
+  const int64_t most = kTilesBytes / element / kChunk;
+  const int64_t least = steps_per_unit(p, std::max<int64_t>(chunk_count(l.n), 1), 1, {}, 1);
+  Plan best;
+  *best_run = 0;
+  auto consider = [&](const Plan& plan) {
+    const int64_t run = run_of(plan, l, element);
+    if (run > *best_run && most_slots(plan, l, acc) >= least && span(l, plan.cut) < (int64_t{1} << 32))
+      best = plan, *best_run = run;
+  };
+  Plan plan;
+  for (plan.cut = 1; plan.cut < l.reduced_dims; ++plan.cut) {
+    if (size_behind(l, plan.cut) > kTilesInner) continue;
+    plan.log_chunks = std::min(log2_above(most), log2_above(chunk_count(l.n)));
+    consider(plan);
+  }
+  for (plan.cut = 1; plan.cut < l.reduced_dims; ++plan.cut) {
+    if (size_behind(l, plan.cut) < kChunk) continue;
+    plan.strips = true;
+    plan.log_chunks = 0;
+    plan.outer = plan.cut;
+    plan.rows_per_cta = static_cast<int>(std::min<int64_t>(rows_of(l, plan.cut), strips_rows(acc)));
+    consider(plan);
+  }
+  plan.strips = false;
+  for (plan.cut = 2; plan.cut < l.reduced_dims; ++plan.cut) {
+    if (size_behind(l, plan.cut) > kTilesInner) continue;
+    for (plan.outer = 1; plan.outer < plan.cut; ++plan.outer) {
+      for (plan.log_chunks = 0; (1 << plan.log_chunks) < most; ++plan.log_chunks) {
+        plan.rows_per_cta = static_cast<int>(std::min(rows_of(l, plan.outer), most >> plan.log_chunks));
+        if (size_behind(l, plan.outer) >> plan.log_chunks >= kChunk) consider(plan);
+      }
+    }
+  }
+  return best;
+}
+
+// Whether 16 bytes hold the same element of neighbouring rows, everywhere.
+bool strips_read_vectors(const Plan& plan, const Problem& p) {
+  const Layout& l = p.layout;
+  const int64_t v = 16 / static_cast<int64_t>(size_of(p.in));
+  int64_t neighbours = 0;  // rows side by side
+  bool multiple = p.in_alignment == 16;
+  const auto consider = [&](int64_t stride, int64_t size, bool rows) {
+    if (rows && stride == 1 && neighbours == 0) {
+      neighbours = size;
+    } else {
+      multiple &= stride % v == 0 && stride > 0;
+    }
+  };
+  for (int d = 0; d < l.kept_dims; ++d) consider(l.kept[d].in_stride, l.kept[d].size, true);
+  for (int d = 0; d < l.reduced_dims; ++d) consider(l.reduced[d].stride, l.reduced[d].size, d < plan.outer);
+  return multiple && neighbours > 0 && neighbours % v == 0 && plan.rows_per_cta % v == 0;
+}
+
+// Threads on a line: as many as leave the fewest batches with the fewest empty places, of runs of at least a sector.
+int threads_along(int64_t inner, int64_t lines, int64_t element) {
+  if (inner < kTilesBatch) return static_cast<int>(inner);
+  int64_t best = 0, least = 0;
+  for (int64_t along = 1; along * kSector / element <= kTilesThreads; ++along) {
+    const int64_t batches = ceil_div(lines, kTilesThreads / along) * ceil_div(inner, along * kTilesBatch);
+    if (best == 0 || batches < least) best = along, least = batches;
+  }
+  return static_cast<int>(best);
+}
+
+}  // namespace
+
+bool tiles_are_legal(const Problem& p) {
+  const Layout& l = p.layout;
+  const bool has_kernels = p.compute == DType::Float32 || (p.compute == DType::Float64 && p.in >= DType::Float32);
+  if (!has_kernels || !is_floating(p.in) || is_order_free(p.op, p.compute) || p.mode != Mode::Deterministic)
+    return false;
+  for (int d = 0; d < l.reduced_dims; ++d) {
+    if (l.reduced[d].stride < 0) return false;  // places in a line are numbers without a sign
+  }
+  if (l.n == 0 || l.reduced_dims < 2 || l.kept_dims + l.reduced_dims > kTileDims) return false;
+  int64_t run;
+  best_cut(p, &run);
+  return run > 0;
+}
+
+Family family_across_memory(const Problem& p) {
+  const Layout& l = p.layout;
+  if (l.n < kTilesLeast || l.n * l.outputs < kTilesLeastInAll || l.reduced_dims < 2) return Family::Empty;
+  const int64_t inner = l.reduced[l.reduced_dims - 1].stride;
+  bool closer = false;
+  for (int d = 0; d + 1 < l.reduced_dims; ++d) closer |= l.reduced[d].stride < inner;
+  if (!closer || !tiles_are_legal(p)) return Family::Empty;
+
+  const int64_t element = static_cast<int64_t>(size_of(p.in));
+  int64_t run;
+  const Plan best = best_cut(p, &run);
+  Box row, column;
+  add_consecutive(row, l, 0, l.reduced_dims, kWarp);
+  add_rows(column, l, 0, kWarp);
+  const int64_t others = std::max(row.run(), column.run()) * element;
+  const bool worth_it = best.strips ? l.n * l.outputs >= kStripsLeast : size_behind(l, best.cut) >= kTilesBatch;
+  if (run < kSector / 2 || run <= others || !worth_it) return Family::Empty;
+  Box chunk;
+  add_consecutive(chunk, l, 0, l.reduced_dims, kChunk);
+  const bool rows = row.sectors(element) < kTilesLeastSectors || chunk.run() * element >= kRowsRun;
+  return rows ? Family::Rows : Family::Tiles;
+}
+
+void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& c) {
+  const Layout& l = p.layout;
+  const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
+  int64_t run;
+  plan = best_cut(p, &run);
+  plan.family = Family::Tiles;
+  const int64_t chunks = chunk_count(l.n), row = size_behind(l, plan.outer), most = most_slots(plan, l, acc);
+  const int64_t rows = rows_of(l, plan.outer);
+  // Small tensors: narrow strips, so that more SMs get one.
+  while (plan.strips && plan.rows_per_cta > kStripsLeastRows && rows / plan.rows_per_cta * chunk_count(row) < gpu.sms) {
+    plan.rows_per_cta /= 2;
+  }
+  const int64_t strips = ceil_div(rows, plan.rows_per_cta);
+
+  int64_t wanted = int64_t{1} << plan.log_chunks;
+  // Where rows are whole units, nothing is read twice for these.
+  const auto whole_units = [&](int64_t slots) { return row % (slots * kChunk) == 0; };
+  if (plan.strips) {
+    const auto many = [&] {
+      return whole_units(2 * wanted)
+                 ? chunks * l.outputs / wanted > kStripsWholePartials
+                 : chunks * l.outputs / wanted > kStripsPartials && row >= kStripsLeastUnits * wanted * kChunk;
+    };
+    while (2 * wanted <= most && many()) wanted *= 2;
+  }
+  const int64_t slots = steps_per_unit(p, chunks, wanted, c, 1);
+  if (slots > most) refuse("tiles of so many elements need more units");
+  plan.log_slots = log2_above(slots);
+  plan.units = ceil_div(chunks, slots);
+  if (plan.strips) {
+    plan.block = static_cast<int>(ceil_div(plan.rows_per_cta * kStripsThreads, kWarp)) * kWarp;
+    const int64_t least_units = whole_units(slots) ? 1 : kStripsUnits;
+    int64_t range = std::max(kStripsRange, least_units * slots);
+    while (range / 2 >= least_units * slots && strips * ceil_div(row, range * kChunk) < kStripsCtasPerSm * gpu.sms)
+      range /= 2;
+    // Small tensors: better read twice in part than by few CTAs.
+    while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;
+    plan.range = std::min(range, power_of_two_above(chunk_count(row))) * kChunk;
+    plan.grid = strips * ceil_div(row, plan.range);
+    const int64_t rows_of_warps = plan.block / kStripsThreads, v = 16 / element;
+    const int64_t turned = plan.block / kWarp * (kLeaves / v * (v + 1)),
+                  counters = rows_of_warps * (kStripsMostLogSlots + 2);
+    plan.shared_bytes = rows_of_warps * kLeaves * element + (turned + counters) * acc;
+    plan.vector = c.vector != 0 && strips_read_vectors(plan, p);
+    if (c.vector == 1 && !plan.vector) refuse("no 16-byte loads in these tiles");
+    return;
+  }
+  if (c.vector == 1) refuse("no 16-byte loads in these tiles");
+  plan.block = kTilesThreads;
+  plan.log_chunks = std::min(plan.log_chunks, plan.log_slots);
+  plan.grid = strips * ceil_div(row, slots * kChunk);
+  const int64_t inner = size_behind(l, plan.cut), row_tile = int64_t{kChunk} << plan.log_chunks;
+  const int64_t lines = (ceil_div(row_tile - 1, inner) + 1) * plan.rows_per_cta;
+  plan.along = threads_along(inner, lines, element);
+  plan.pad_shift = kNoGaps;
+  if (inner * element % 16 == 0) {
+    // Lines that begin at the same banks of shared memory would be in each other's way.
+    for (plan.pad_shift = log2_above(kLine / element); inner % (int64_t{2} << plan.pad_shift) == 0;) ++plan.pad_shift;
+  }
+  const int64_t tile = plan.rows_per_cta * row_tile;
+  plan.tile_bytes = static_cast<int>(tile * element + ((tile - 1) >> plan.pad_shift) * 16);
+  plan.shared_bytes = plan.tile_bytes + ceil_div(inner * 4, acc) * acc + (plan.rows_per_cta * acc << plan.log_slots);
+}
+
+}  // namespace torch_reduce::planning

@@ -1,0 +1,29 @@
+// One reduction, described: everything that a plan may look at. No pointers.
+#pragma once
+
+#include "core/contract/ops.h"
+#include "core/contract/types.h"
+#include "core/problem/layout.h"
+
+namespace torch_reduce {
+
+enum class Mode : uint8_t { Atomic, Deterministic, Exact };
+
+inline const char* name(Mode mode) {
+  constexpr const char* names[] = {"atomic", "deterministic", "exact"};
+  return names[static_cast<int>(mode)];
+}
+
+struct Problem {
+  Op op;
+  Mode mode;
+  DType in, out, compute;
+  bool as_bool;      // elements convert to bool first (a bool result of another type of input)
+  int in_alignment;  // the largest power of two up to 16 that divides the input's address, in bytes
+  Layout layout;
+};
+
+// Whether superaccumulators do the work. Integers are exact in every mode.
+inline bool is_accumulated(const Problem& p) { return p.mode == Mode::Exact && is_floating(p.compute); }
+
+}  // namespace torch_reduce

@@ -1,0 +1,105 @@
+// Autograd in C++, so that programs without Python get gradients too. The node is written by hand, as torch's own
+// derivatives are: torch::autograd::Function refuses to run under torch.func.
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include "../dispatch/register.h"
+#include "gradients.h"
+#include "node_owner.h"
+
+namespace torch_reduce {
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+// Sum and mean need the sizes alone; the others read the input and the result.
+bool saves_values(Op op) { return op != Op::Sum && op != Op::Mean; }
+
+struct ReduceBackward : torch::autograd::Node {
+  Reduction reduction;
+  c10::SmallVector<c10::SymInt, 5> sizes;
+  at::ScalarType type = at::kFloat;
+  SavedVariable self, result;
+
+  variable_list apply(variable_list&& grads) override {
+    if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
+    const bool saved = saves_values(reduction.op);
+    return {backward(reduction, grads[0], saved ? self.unpack() : at::Tensor(),
+                     saved ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor(), sizes, type)};
+  }
+  std::string name() const override {
+    std::string op = torch_reduce::name(reduction.op);
+    op[0] = static_cast<char>(op[0] - 'a' + 'A');
+    return "Reduce" + op + "Backward";
+  }
+  void release_variables() override {
+    self.reset_data();
+    result.reset_data();
+  }
+};
+
+void record(const Reduction& reduction, const at::Tensor& self, at::Tensor& result) {
+  const auto node = NodeOwner<ReduceBackward>::make();
+  node->set_next_edges(torch::autograd::collect_next_edges(self));
+  node->reduction = reduction;
+  const auto sizes = self.sym_sizes();
+  node->sizes.assign(sizes.begin(), sizes.end());
+  node->type = self.scalar_type();
+  torch::autograd::set_history(result, node);
+  if (saves_values(reduction.op)) {
+    node->self = SavedVariable(self, /*is_output=*/false);
+    node->result = SavedVariable(result, /*is_output=*/true);
+  }
+}
+
+struct Autograd {
+  static at::Tensor make(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {
+    const c10::DispatchKeySet rest = keys & c10::after_autograd_keyset;
+    // The common case: no gradient to come and no tangent, as nothing has asked for either, and a kernel of the CPU,
+    // which calls no operator that autograd would have to be kept from.
+    if (self.unsafeGetTensorImpl()->autograd_meta() == nullptr &&
+        rest.highestPriorityTypeId() == c10::DispatchKey::CPU) {
+      return redispatch(rest, r, self);
+    }
+    at::Tensor result = [&] {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      return redispatch(rest, r, self);
+    }();
+    const bool wants_gradient = self.requires_grad() && at::GradMode::is_enabled();
+    const at::Tensor& tangent = self._fw_grad(/*level=*/0);
+    if ((!wants_gradient && !tangent.defined()) || !at::isFloatingType(result.scalar_type())) return result;
+
+    const Reduction reduction = describe(r, self.dim());
+    if (wants_gradient) record(reduction, self, result);
+    if (tangent.defined()) {
+      // The primal, as a formula over self itself would have a tangent of its own.
+      result._set_fw_grad(forward(reduction, tangent, self._fw_primal(/*level=*/0), result), /*level=*/0,
+                          /*is_inplace_op=*/false);
+    }
+    return result;
+  }
+
+  static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
+    TORCH_CHECK(!at::GradMode::is_enabled() || !(self.requires_grad() || out.requires_grad()), "reduce::", name(r.op),
+                ": functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+                "requires grad");
+    TORCH_CHECK_NOT_IMPLEMENTED(!self._fw_grad(0).defined() && !out._fw_grad(0).defined(), "reduce::", name(r.op),
+                                ": functions with out=... arguments don't support forward differentiation");
+    {
+      const at::AutoDispatchBelowADInplaceOrView below;
+      redispatch(keys & c10::after_autograd_keyset, r, self, out);
+    }
+    torch::autograd::impl::bump_version(out);
+    return out;
+  }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, Autograd, m) { register_kernels<Autograd>(m); }
+
+}  // namespace torch_reduce

@@ -1,0 +1,47 @@
+// CPU: the core's kernels on torch's threads.
+#include <ATen/EmptyTensor.h>
+
+#include "../explain/planning.h"
+#include "core/cpu/dispatch/exact.h"
+#include "exact.h"
+#include "strided.h"
+#include "threads.h"
+
+namespace torch_reduce {
+namespace {
+
+struct Cpu {
+  // Not at::empty, which would go through the dispatcher a second time.
+  static at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor&) {
+    return at::Tensor(at::detail::empty_cpu(sizes, type));
+  }
+  static void permit(const Request&, const Checked&, const at::Tensor&) {}
+  static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
+    const Problem p = make_problem(r, checked, self, out.strides());
+    const void* x = self.const_data_ptr();
+    void* y = out.mutable_data_ptr();
+    if (is_accumulated(p)) return cpu::reduce_exactly(p, false, x, y, torch_threads());
+    // To ask for the number of threads takes as long as the plan of a small call, which needs none but its own.
+    const cpu::Threads threads = cpu::is_for_one_thread(p.layout) ? cpu::Threads{1, nullptr} : torch_threads();
+    cpu::reduce(p, cpu_plan_for(p, threads.count), x, y, threads);
+  }
+
+  static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
+    cpu::reduce_exactly(p, true, self.const_data_ptr(), out.mutable_data_ptr(), torch_threads());
+  }
+  static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
+    cpu::round_accumulators(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr());
+  }
+  static void normalize(const Accumulators& a, const at::Tensor& out) {
+    cpu::normalize_accumulators(a.data, a.count, a.words, out.mutable_data_ptr<int64_t>());
+  }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CPU, m) {
+  register_kernels<Strided<Cpu>>(m);
+  register_exact<Cpu>(m);
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,96 @@
+// CUDA: plan, scratch from the caching allocator, launch on the current stream. Nothing is kept between calls.
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <mutex>
+
+#include "../explain/planning.h"
+#include "core/cuda/launch/exact.h"
+#include "exact.h"
+#include "strided.h"
+
+namespace torch_reduce {
+
+Gpu describe_gpu(int device) {
+  static std::once_flag asked[C10_COMPILE_TIME_MAX_GPUS];
+  static Gpu known[C10_COMPILE_TIME_MAX_GPUS];
+  std::call_once(asked[device], [device] {
+    int sms = 0, major = 0, minor = 0;
+    C10_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    C10_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    C10_CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+    known[device] = make_gpu(sms, major, minor);
+    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+    if (!cuda::has_dependent_launch(device)) known[device].cluster_ctas = 1;  // nor has earlier code clusters
+  });
+  return known[device];
+}
+
+namespace {
+
+struct Cuda {
+  // Not at::empty, which would go through the dispatcher a second time.
+  static at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like) {
+    const c10::cuda::CUDAGuard guard(like.device());
+    return at::Tensor(at::detail::empty_generic(sizes, c10::cuda::CUDACachingAllocator::get(),
+                                                c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
+  }
+  static void permit(const Request& r, const Checked& checked, const at::Tensor& self) {
+    if (checked.mode != Mode::Atomic) return;
+    if (is_floating(compute_type(r.op, to_dtype(self.scalar_type()), to_dtype(checked.type)))) {
+      at::globalContext().alertNotDeterministic("reduce with mode=\"atomic\" on CUDA");
+    }
+  }
+  static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
+    const Problem p = make_problem(r, checked, self, out.strides());
+    if (is_accumulated(p)) return run_exact(p, false, self, out);
+    const c10::cuda::CUDAGuard guard(self.device());
+    const Gpu gpu = describe_gpu(self.get_device());
+    const Plan plan = plan_for(p, gpu);
+    c10::DataPtr scratch;
+    if (plan.scratch_bytes > 0) {
+      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
+    }
+    C10_CUDA_CHECK(cuda::launch(plan, p, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
+                                c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
+  }
+
+  static void run_exact(const Problem& p, bool words, const at::Tensor& self, const at::Tensor& out) {
+    const c10::cuda::CUDAGuard guard(self.device());
+    const Gpu gpu = describe_gpu(self.get_device());
+    const exact::ExactPlan plan = exact_plan_for(p, words, gpu);
+    c10::DataPtr scratch;
+    if (plan.scratch_bytes > 0) {
+      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
+    }
+    C10_CUDA_CHECK(cuda::launch_exact(plan, p, words, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
+                                      c10::cuda::getCurrentCUDAStream(),
+                                      cuda::has_dependent_launch(self.get_device())));
+  }
+  static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
+    run_exact(p, true, self, out);
+  }
+  static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
+    const c10::cuda::CUDAGuard guard(out.device());
+    C10_CUDA_CHECK(cuda::launch_exact_round(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr(),
+                                            c10::cuda::getCurrentCUDAStream()));
+  }
+  static void normalize(const Accumulators& a, const at::Tensor& out) {
+    const c10::cuda::CUDAGuard guard(out.device());
+    C10_CUDA_CHECK(cuda::launch_exact_normalize(a.data, a.count, a.words, out.mutable_data_ptr<int64_t>(),
+                                                c10::cuda::getCurrentCUDAStream()));
+  }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
+  register_kernels<Strided<Cuda>>(m);
+  register_exact<Cuda>(m);
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,41 @@
+// Stands in for cuda.cpp in a build without CUDA.
+#include "../dispatch/register.h"
+#include "../explain/planning.h"
+#include "exact.h"
+
+namespace torch_reduce {
+
+Gpu describe_gpu(int) { return {}; }
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, what, ": this torch_reduce was built without CUDA; build it where nvcc and a torch with CUDA are found");
+}
+
+struct Missing {
+  static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor&) {
+    refuse(std::string("reduce::") + name(r.op));
+  }
+  static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
+    make(keys, r, self);
+    return out;
+  }
+};
+
+struct MissingExact {
+  static at::Tensor empty(at::IntArrayRef, at::ScalarType, const at::Tensor&) { refuse("reduce"); }
+  static void accumulate(const Problem&, const at::Tensor&, const at::Tensor&) { refuse("reduce"); }
+  static void round(const Accumulators&, int64_t, DType, const at::Tensor&) { refuse("reduce"); }
+  static void normalize(const Accumulators&, const at::Tensor&) { refuse("reduce"); }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
+  register_kernels<Missing>(m);
+  register_exact<MissingExact>(m);
+}
+
+}  // namespace torch_reduce

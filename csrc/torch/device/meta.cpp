@@ -1,0 +1,50 @@
+// Meta: shapes and types only, symbolic sizes included.
+#include <ATen/ops/empty.h>
+
+#include "../dispatch/register.h"
+#include "exact.h"
+
+namespace torch_reduce {
+namespace {
+
+struct Meta {
+  static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
+    const Checked checked = check(r, self);
+    return at::empty_symint(result_sizes(self.sym_sizes(), checked.mask, r.keepdim),
+                            self.options().dtype(checked.type));
+  }
+
+  static at::Tensor& into(c10::DispatchKeySet, const Request& r, const at::Tensor& self, at::Tensor& out) {
+    const Checked checked = check(r, self, out.scalar_type());
+    const auto sizes = result_sizes(self.sym_sizes(), checked.mask, r.keepdim);
+    if (check_out(r, checked, self, sizes, out)) out.resize__symint(sizes);
+    return out;
+  }
+};
+
+at::Tensor accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
+  const AccumulateRequest r{self, dim, keepdim};
+  return at::empty_symint(r.sizes(self.sym_sizes()), self.options().dtype(at::kLong));
+}
+
+at::Tensor round(const at::Tensor& acc, at::ScalarType dtype, c10::SymInt divisor) {
+  check_accumulators("exact_round", acc);
+  check_rounding(dtype, divisor);
+  return at::empty_symint(acc.sym_sizes().slice(0, acc.dim() - 1), acc.options().dtype(dtype));
+}
+
+at::Tensor normalize(const at::Tensor& acc) {
+  check_accumulators("exact_normalize", acc);
+  return at::empty_symint(acc.sym_sizes(), acc.options());
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, Meta, m) {
+  register_kernels<Meta>(m);
+  m.impl("exact_accumulate", TORCH_FN(accumulate));
+  m.impl("exact_round", TORCH_FN(round));
+  m.impl("exact_normalize", TORCH_FN(normalize));
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,34 @@
+// What CPU and CUDA share: check, allocate or accept the output, describe, run.
+#pragma once
+
+#include "../dispatch/register.h"
+
+namespace torch_reduce {
+
+// Device has
+//   static at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
+//   static void permit(const Request&, const Checked&, const at::Tensor& self);  // refuses before anything changes
+//   static void run(const Request&, const Checked&, const at::Tensor& self, const at::Tensor& out);
+template <class Device>
+struct Strided {
+  static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
+    const Checked checked = check(r, self);
+    Device::permit(r, checked, self);
+    at::Tensor out = Device::empty(result_sizes(self.sizes(), checked.mask, r.keepdim), checked.type, self);
+    Device::run(r, checked, self, out);
+    return out;
+  }
+
+  static at::Tensor& into(c10::DispatchKeySet, const Request& r, const at::Tensor& self, at::Tensor& out) {
+    const Checked checked = check(r, self, out.scalar_type());
+    const auto sizes = result_sizes(self.sym_sizes(), checked.mask, r.keepdim);
+    const bool resizes = check_out(r, checked, self, sizes, out);
+    check_no_overlap(r, self, out, resizes);
+    Device::permit(r, checked, self);
+    if (resizes) out.resize__symint(sizes);
+    Device::run(r, checked, self, out);
+    return out;
+  }
+};
+
+}  // namespace torch_reduce

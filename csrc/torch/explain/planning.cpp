@@ -1,0 +1,276 @@
+// Plans in the open: the constraint and the tuning that tests set, and the plan as JSON for torch_reduce.explain.
+#include "planning.h"
+
+#include <ATen/Parallel.h>
+#include <torch/library.h>
+
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "../schema/request.h"
+#include "core/cpu/dispatch/exact.h"
+
+namespace torch_reduce {
+namespace {
+
+Constraint constraint;
+std::vector<std::pair<int64_t Tuning::*, int64_t>> tuned;  // in place of the table's values
+Gpu typical_gpu = make_gpu(132, 9, 0);                     // for plans without a GPU at hand
+
+void constrain(c10::string_view family, int64_t vector, int64_t split) {
+  Constraint c;
+  if (!family.empty()) {
+    for (const Family f : {Family::Rows, Family::ShortRows, Family::Columns, Family::Tiles}) {
+      if (family == name(f)) c.family = static_cast<int>(f);
+    }
+    TORCH_CHECK_VALUE(c.family >= 0, "reduce: unknown kernel family \"", family,
+                      "\"; there are rows, short_rows, columns and tiles");
+  }
+  TORCH_CHECK_VALUE(vector >= -1 && vector <= 1, "reduce: vector is 0, 1 or -1 for either, got ", vector);
+  TORCH_CHECK_VALUE(split >= 0 && (split & (split - 1)) == 0, "reduce: split is a power of two or 0 for any, got ",
+                    split);
+  c.vector = static_cast<int>(vector);
+  c.split = split;
+  constraint = c;
+}
+
+void tune(const c10::List<std::string>& names, at::IntArrayRef values) {
+  TORCH_CHECK_VALUE(names.size() == values.size(), "reduce: a tuning has a value for each name, got ", names.size(),
+                    " names and ", values.size(), " values");
+  std::vector<std::pair<int64_t Tuning::*, int64_t>> given;
+  try {
+    for (size_t i = 0; i < names.size(); ++i) {
+      const Tunable& t = tunable(names.get(i));
+      t.check(values[i]);
+      given.emplace_back(t.value, values[i]);
+    }
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK_VALUE(false, e.what());
+  }
+  tuned = std::move(given);
+}
+
+Gpu under_tuning(Gpu gpu) {
+  for (const auto& [member, value] : tuned) gpu.tuning.*member = value;
+  return gpu;
+}
+
+void set_typical_gpu(int64_t sms, int64_t major, int64_t minor) {
+  TORCH_CHECK_VALUE(sms >= 1 && sms <= 1024, "reduce: a GPU has from 1 to 1024 SMs, got ", sms);
+  TORCH_CHECK_VALUE(major >= 1 && major <= 99 && minor >= 0 && minor <= 9,
+                    "reduce: a compute capability is a pair such as (9, 0), got (", major, ", ", minor, ")");
+  typical_gpu = make_gpu(static_cast<int>(sms), static_cast<int>(major), static_cast<int>(minor));
+}
+
+Op parse_op(c10::string_view op) {
+  for (const Op o : {Op::Sum, Op::Mean, Op::Prod, Op::Max, Op::Min}) {
+    if (op == name(o)) return o;
+  }
+  TORCH_CHECK_VALUE(false, "reduce: unknown operator \"", op, "\"; there are sum, mean, prod, amax and amin");
+}
+
+// A flat JSON object, member by member.
+class Json {
+ public:
+  template <class T>
+  Json& add(const char* key, const T& value) {
+    text_ << (empty_ ? "{" : ", ") << '"' << key << "\": " << value;
+    empty_ = false;
+    return *this;
+  }
+  Json& add(const char* key, const char* value) { return add(key, '"' + std::string(value) + '"'); }
+  Json& add(const char* key, bool value) { return add(key, std::string(value ? "true" : "false")); }
+  std::string str() const { return text_.str() + "}"; }
+
+ private:
+  std::ostringstream text_;
+  bool empty_ = true;
+};
+
+// What every plan has. One on the CPU has no CTAs, and tasks in place of a grid.
+struct Shown {
+  const char* family = nullptr;
+  bool vector = false;
+  const char* reads = nullptr;
+  int64_t grid = 0;
+  int block = 1;
+  int64_t split = 1;
+  int64_t shared_bytes = 0, scratch_bytes = 0, expected_bytes = 0;
+  const char* finish = nullptr;  // null: as the split says
+  int launches = 0;
+
+  Json& add_to(Json& json) const {
+    return json.add("family", family)
+        .add("vector", vector)
+        .add("reads", reads)
+        .add("grid", grid)
+        .add("block", block)
+        .add("split", split)
+        .add("shared_bytes", shared_bytes)
+        .add("scratch_bytes", scratch_bytes)
+        .add("expected_bytes", expected_bytes)
+        .add("finish", finish      ? finish
+                       : split > 1 ? "partials"
+                                   : "direct")
+        .add("launches", launches);
+  }
+};
+
+// Of a Plan or an ExactPlan.
+template <class AnyPlan>
+Shown shown_on_gpu(const AnyPlan& plan, const char* reads) {
+  Shown shown;
+  shown.family = name(plan.family);
+  shown.vector = plan.vector;
+  shown.reads = reads;
+  shown.grid = plan.grid;
+  shown.block = plan.block;
+  shown.split = plan.units;
+  shown.shared_bytes = plan.shared_bytes;
+  shown.scratch_bytes = plan.scratch_bytes;
+  shown.expected_bytes = plan.expected_bytes;
+  shown.launches = plan.launches;
+  return shown;
+}
+
+c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
+  c10::SmallVector<int64_t, 5> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= std::max<int64_t>(sizes[d], 1);
+  }
+  return strides;
+}
+
+// What one load of a kernel takes.
+const char* reads(const Plan& plan) {
+  if (plan.strips) return plan.vector ? "strips, 16 bytes" : "strips, elements";
+  if (plan.run_vectors > 0) return "runs, 16 bytes anywhere";
+  if (plan.pairs) return "pairs";
+  if (!plan.vector) return "elements";
+  return plan.anywhere ? "16 bytes anywhere" : "16 bytes";
+}
+
+std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
+                    std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view device) {
+  const Request r{parse_op(op), dim, false, dtype, mode};
+  const Checked checked = check(r, self);
+  TORCH_CHECK_VALUE(device.empty() || device == "cuda" || device == "cpu",
+                    "reduce: device is \"cpu\" or \"cuda\", got \"", device, "\"");
+  TORCH_CHECK_VALUE(!device.empty() || self.is_cuda() || self.is_cpu(), "reduce: a ", self.device(),
+                    " tensor needs device= to be explained for");
+  TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "reduce: a tensor of layout ", self.layout(),
+                              " cannot be explained; accepted are strided ones");
+  const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
+  const auto sizes = result_sizes(self.sizes(), checked.mask, r.keepdim);
+  const Problem p = make_problem(r, checked, self, contiguous_strides(sizes));
+
+  Json json;
+  json.add("device", on_cuda ? "cuda" : "cpu")
+      .add("op", name(p.op))
+      .add("mode", name(p.mode))
+      .add("input", name(p.in))
+      .add("compute", name(p.compute))
+      .add("output", name(p.out))
+      .add("outputs", p.layout.outputs)
+      .add("n", p.layout.n);
+  const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
+  if (!on_cuda && is_accumulated(p)) {
+    const cpu::ExactPlan plan = cpu::make_exact_plan(p, at::get_num_threads());
+    const int64_t in_and_out =
+        p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
+    Shown shown;
+    shown.family = plan.groups == 0 ? "empty" : plan.group > 1 ? "columns" : "rows";
+    shown.vector = side_by_side;
+    shown.reads = side_by_side ? "neighbours" : "elements";
+    shown.grid = plan.groups * plan.split;
+    shown.split = plan.split;
+    shown.scratch_bytes = plan.scratch_bytes;
+    shown.expected_bytes = in_and_out + 2 * plan.scratch_bytes;
+    return shown.add_to(json).str();
+  }
+  if (!on_cuda) {
+    const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
+    Shown shown;
+    shown.family = name(plan.family);
+    shown.vector = side_by_side;
+    shown.reads = plan.way != cpu::Way::Straight ? name(plan.way)
+                  : plan.block_rows > 0          ? "blocks"
+                  : side_by_side                 ? "neighbours"
+                                                 : "elements";
+    shown.grid = plan.tasks;
+    shown.split = plan.split;
+    shown.scratch_bytes = plan.scratch_bytes();
+    shown.expected_bytes = plan.expected_bytes;
+    return shown.add_to(json).str();
+  }
+  const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
+  if (is_accumulated(p)) {
+    const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
+    return shown_on_gpu(plan, plan.vector ? "16 bytes" : "elements").add_to(json).str();
+  }
+  const Plan plan = plan_for(p, gpu);
+  Shown shown = shown_on_gpu(plan, reads(plan));
+  shown.finish = name(plan.finish);
+  // Of the second kernel: which of two, and its split of an SM's memory.
+  return shown.add_to(json).add("few_outputs", plan.few_outputs).add("carveout", plan.carveout).str();
+}
+
+std::string tuning() {
+  const Gpu gpu = under_tuning(typical_gpu);
+  Json json;
+  for (const Tunable& t : kTunables) json.add(t.name, gpu.tuning.*t.value);
+  return json.str();
+}
+
+std::string cpu_capability(c10::string_view name) {
+  if (!name.empty()) {
+    try {
+      cpu::set_capability(std::string(name).c_str());
+    } catch (const std::invalid_argument& e) {
+      TORCH_CHECK_VALUE(false, e.what());
+    }
+  }
+  return cpu::capability();
+}
+
+}  // namespace
+
+Plan plan_for(const Problem& problem, const Gpu& gpu) {
+  try {
+    return make_plan(problem, under_tuning(gpu), constraint);
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK(false, e.what());
+  }
+}
+
+cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads) {
+  try {
+    return cpu::make_plan(problem, threads, constraint);
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK(false, e.what());
+  }
+}
+
+exact::ExactPlan exact_plan_for(const Problem& problem, bool words, const Gpu& gpu) {
+  try {
+    return exact::make_exact_plan(problem, words, under_tuning(gpu), constraint);
+  } catch (const std::invalid_argument& e) {
+    TORCH_CHECK(false, e.what());
+  }
+}
+
+TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) { m.impl("_explain", TORCH_FN(explain)); }
+
+TORCH_LIBRARY_IMPL(reduce, CatchAll, m) {
+  m.impl("_constrain", TORCH_FN(constrain));
+  m.impl("_tune", TORCH_FN(tune));
+  m.impl("_tuning", TORCH_FN(tuning));
+  m.impl("_typical_gpu", TORCH_FN(set_typical_gpu));
+  m.impl("_cpu_capability", TORCH_FN(cpu_capability));
+}
+
+}  // namespace torch_reduce

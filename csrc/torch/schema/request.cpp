@@ -1,0 +1,195 @@
+#include "request.h"
+
+#include <ATen/MemoryOverlap.h>
+#include <ATen/WrapDimUtils.h>
+
+namespace torch_reduce {
+namespace {
+
+constexpr const char* kAccepted = "bool, uint8 to uint64, int8 to int64, float16, bfloat16, float32 and float64";
+
+std::optional<DType> find_dtype(at::ScalarType type) {
+  switch (type) {
+    case at::kBool:
+      return DType::Bool;
+    case at::kByte:
+      return DType::UInt8;
+    case at::kChar:
+      return DType::Int8;
+    case at::kShort:
+      return DType::Int16;
+    case at::kInt:
+      return DType::Int32;
+    case at::kLong:
+      return DType::Int64;
+    case at::kUInt16:
+      return DType::UInt16;
+    case at::kUInt32:
+      return DType::UInt32;
+    case at::kUInt64:
+      return DType::UInt64;
+    case at::kHalf:
+      return DType::Float16;
+    case at::kBFloat16:
+      return DType::BFloat16;
+    case at::kFloat:
+      return DType::Float32;
+    case at::kDouble:
+      return DType::Float64;
+    default:
+      return std::nullopt;
+  }
+}
+
+Mode parse_mode(c10::string_view mode) {
+  if (mode == "deterministic") return Mode::Deterministic;
+  if (mode == "atomic") return Mode::Atomic;
+  if (mode == "exact") return Mode::Exact;
+  TORCH_CHECK_VALUE(false, "reduce: unknown mode \"", mode,
+                    "\"; the modes are \"atomic\", \"deterministic\" and \"exact\"");
+}
+
+at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
+  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r.op), ": the dtype ", in,
+                              " of the input is not supported; accepted are ", kAccepted);
+  if (!has_dtype(r.op)) {
+    TORCH_CHECK(!out || *out == in, "reduce::", name(r.op), ": out must have the dtype of the input, ", in,
+                ", but has ", *out);
+    return in;
+  }
+  TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r.op), ": dtype is ", *r.dtype,
+              " but out has dtype ", *out);
+  const bool integral = at::isIntegralType(in, /*includeBool=*/true);
+  const auto type = r.dtype ? *r.dtype : out ? *out : integral && r.op != Op::Mean ? at::kLong : in;
+  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r.op), ": a result of dtype ", type,
+                              " is not supported; accepted are ", kAccepted);
+  TORCH_CHECK(r.op != Op::Mean || at::isFloatingType(type), "reduce::mean: the result needs a floating dtype, got ",
+              type, "; name one with dtype=");
+  return type;
+}
+
+bool is_zero(const c10::SymInt& size) {
+  const auto known = size.maybe_as_int();
+  return known ? *known == 0 : TORCH_GUARD_OR_FALSE(size.sym_eq(0));
+}
+
+// A maximum of nothing has no value.
+void check_not_empty(const Request& r, at::SymIntArrayRef sizes, const DimMask& mask) {
+  const bool all = !r.dim.has_value() || r.dim->empty();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (!mask.reduced[d] || !is_zero(sizes[d])) continue;
+    TORCH_CHECK(!all, "reduce::", name(r.op), ": an empty tensor has no ", name(r.op),
+                "; name dims of non-zero size with dim=");
+    TORCH_CHECK_INDEX(false, "reduce::", name(r.op), ": dim ", d,
+                      " has size 0, but a reduced dim needs at least one element");
+  }
+}
+
+// Whether an end of `other` lies within `dense`, which has no gaps: then the two share memory.
+bool reaches_into(const at::Tensor& other, const at::Tensor& dense) {
+  if (!dense.is_non_overlapping_and_dense()) return false;
+  const auto address = [](const at::Tensor& t) { return reinterpret_cast<uintptr_t>(t.const_data_ptr()); };
+  const uintptr_t begin = address(dense), end = begin + dense.nbytes();
+  const uintptr_t first = address(other);
+  uintptr_t last = first;
+  for (int64_t d = 0; d < other.dim(); ++d) {
+    last += static_cast<uintptr_t>((other.size(d) - 1) * other.stride(d)) * other.element_size();
+  }
+  return (begin <= first && first < end) || (begin <= last && last < end);
+}
+
+// at::get_overlap_status does not decide where a side has gaps. Where both have, neither does this: that would take
+// solving a linear equation in as many unknowns as there are dims.
+bool share_memory(const at::Tensor& a, const at::Tensor& b) {
+  switch (at::get_overlap_status(a, b)) {
+    case at::MemOverlapStatus::Full:
+    case at::MemOverlapStatus::Partial:
+      return true;
+    case at::MemOverlapStatus::No:
+      return false;
+    default:
+      return reaches_into(a, b) || reaches_into(b, a);
+  }
+}
+
+}  // namespace
+
+DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
+
+DimMask reduced_dims(const Request& r, int64_t ndim) {
+  TORCH_CHECK(ndim <= kMaxDims, "reduce::", name(r.op), ": a tensor has at most ", kMaxDims, " dims, got ", ndim);
+  DimMask mask;
+  const bool all = !r.dim.has_value() || r.dim->empty();
+  for (int64_t d = 0; d < ndim; ++d) mask.reduced[d] = all;
+  if (all) return mask;
+  bool seen[kMaxDims] = {};  // beside the mask, as a 0-d tensor has a dim 0 too
+  for (const int64_t dim : *r.dim) {
+    const int64_t d = at::maybe_wrap_dim(dim, ndim);  // raises torch's own IndexError
+    TORCH_CHECK(!seen[d], "reduce::", name(r.op), ": dim ", d, " appears multiple times in the list of dims");
+    seen[d] = mask.reduced[d] = true;
+  }
+  return mask;
+}
+
+Checked check(const Request& r, const at::Tensor& self, std::optional<at::ScalarType> out) {
+  const Checked checked{parse_mode(r.mode), reduced_dims(r, self.dim()), result_type(r, self.scalar_type(), out)};
+  TORCH_CHECK_NOT_IMPLEMENTED(r.op != Op::Prod || checked.mode != Mode::Exact,
+                              "reduce::prod: mode \"exact\" is for sum and mean; use \"deterministic\" or \"atomic\"");
+  if (!has_dtype(r.op)) check_not_empty(r, self.sym_sizes(), checked.mask);
+  return checked;
+}
+
+bool check_out(const Request& r, const Checked& checked, const at::Tensor& self, at::SymIntArrayRef sizes,
+               const at::Tensor& out) {
+  TORCH_CHECK(out.device() == self.device(), "reduce::", name(r.op), ": out is on ", out.device(),
+              " but the input is on ", self.device());
+  TORCH_CHECK(out.scalar_type() == checked.type, "reduce::", name(r.op), ": out has dtype ", out.scalar_type(),
+              " but the result has ", checked.type);
+  TORCH_CHECK(out.layout() == at::kStrided, "reduce::", name(r.op), ": out must be a strided tensor");
+  if (is_zero(out.sym_numel())) return true;
+  bool same = out.dim() == static_cast<int64_t>(sizes.size());
+  for (size_t d = 0; same && d < sizes.size(); ++d) {
+    same = TORCH_GUARD_OR_TRUE(out.sym_size(static_cast<int64_t>(d)).sym_eq(sizes[d]));
+  }
+  TORCH_CHECK(same, "reduce::", name(r.op), ": out has shape ", out.sym_sizes(), " but the result has ", sizes);
+  return false;
+}
+
+void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor& out, bool resizes) {
+  if (resizes) {  // where it will lie is not known yet, but in which storage
+    TORCH_CHECK(!out.is_alias_of(self), "reduce::", name(r.op),
+                ": out is to be resized and shares memory with the input");
+    return;
+  }
+  TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, "reduce::", name(r.op),
+              ": several elements of out share one place in memory");
+  TORCH_CHECK(!share_memory(out, self), "reduce::", name(r.op), ": out shares memory with the input");
+}
+
+Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides) {
+  const DType in = to_dtype(self.scalar_type()), out = to_dtype(checked.type), compute = compute_type(r.op, in, out);
+  const bool as_bool = (r.op == Op::Sum || r.op == Op::Prod) && out == DType::Bool && in != DType::Bool;
+  const int64_t ndim = self.dim();
+  int64_t strides[kMaxDims];  // of the output, by dim of the input
+  size_t kept = 0;
+  const bool keeps = static_cast<int64_t>(out_strides.size()) == ndim;
+  for (int64_t d = 0; d < ndim; ++d) {
+    strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
+  }
+  const bool free = is_order_free(r.op, compute) || checked.mode != Mode::Deterministic;
+  const auto address = self.is_meta() ? 0 : reinterpret_cast<uintptr_t>(self.const_data_ptr());
+  int alignment = 16;
+  while (address % static_cast<uintptr_t>(alignment) != 0) alignment /= 2;
+  // The layout is made in its place: it has 2.5 KiB, whose copy a small call would notice.
+  return {r.op,
+          checked.mode,
+          in,
+          out,
+          compute,
+          as_bool,
+          alignment,
+          make_layout(static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced, strides,
+                      free ? Order::Any : Order::Logical)};
+}
+
+}  // namespace torch_reduce

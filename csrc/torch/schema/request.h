@@ -1,0 +1,74 @@
+// The operators as the binding sees them: a request, and the checks that every device shares.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/OptionalArrayRef.h>
+
+#include "core/problem/problem.h"
+
+namespace torch_reduce {
+
+// Whether the operator takes dtype and mode.
+constexpr bool has_dtype(Op op) { return op == Op::Sum || op == Op::Mean || op == Op::Prod; }
+
+// One reduction as asked for, before any tensor is looked at.
+struct Request {
+  Op op;
+  at::OptionalIntArrayRef dim;
+  bool keepdim = false;
+  std::optional<at::ScalarType> dtype;
+  c10::string_view mode = "deterministic";
+};
+
+// Which dims are reduced; set for as many as the tensor has.
+struct DimMask {
+  bool reduced[kMaxDims];
+};
+
+// None and [] mean all dims, as for torch.sum. IndexError, or RuntimeError for a repeated dim.
+DimMask reduced_dims(const Request& request, int64_t ndim);
+
+// The core's name of a type that check() has let through.
+DType to_dtype(at::ScalarType type);
+
+// A request that fits its tensor.
+struct Checked {
+  Mode mode;
+  DimMask mask;
+  at::ScalarType type;  // of the result
+};
+
+// `out` is the dtype of out=, if it was given. The result's type is dtype, else that of out, else what torch's operator
+// of this name gives. ValueError for an unknown mode, NotImplementedError for "exact" of prod and for a dtype without a
+// kernel, IndexError for a dim out of range and for a maximum over no element, RuntimeError for the rest.
+Checked check(const Request& request, const at::Tensor& self, std::optional<at::ScalarType> out = std::nullopt);
+
+// Sizes of the result, from sizes (int64_t or SymInt) of the input.
+template <class Int>
+c10::SmallVector<Int, 5> result_sizes(c10::ArrayRef<Int> sizes, const DimMask& mask, bool keepdim) {
+  c10::SmallVector<Int, 5> out;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (!mask.reduced[d]) {
+      out.push_back(sizes[d]);
+    } else if (keepdim) {
+      out.push_back(1);
+    }
+  }
+  return out;
+}
+
+// RuntimeError unless `out` has the device, type, layout and shape of the result. An `out` without elements is to be
+// resized, as torch does it: then the result is true.
+bool check_out(const Request& request, const Checked& checked, const at::Tensor& self, at::SymIntArrayRef sizes,
+               const at::Tensor& out);
+
+// RuntimeError if `out` shares memory with `self`, as far as that can be told cheaply, or with itself; where it is to
+// be resized, if the two share a storage.
+void check_no_overlap(const Request& request, const at::Tensor& self, const at::Tensor& out, bool resizes);
+
+// The core's description of reducing `self` into a tensor with these strides. Modes "atomic" and "exact", and
+// order-free operators, read memory as it lies.
+Problem make_problem(const Request& request, const Checked& checked, const at::Tensor& self,
+                     at::IntArrayRef out_strides);
+
+}  // namespace torch_reduce
