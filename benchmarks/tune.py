@@ -202,7 +202,7 @@ def main(argv: list[str] | None = None) -> int:
         findings = [find(name, table[name], chosen, timer) for name in bar]
     best = table | {f.name: f.chosen for f in findings}
     print(
-        f"\n{report(findings)}\n\nkMeasured in csrc/core/plan/tuning/gpu.cpp, in place of the row of this architecture:\n"
+        f"\n{report(findings)}\n\nkMeasured in csrc/core/plan/tuning/gpu.cpp, in place of this architecture's row:\n"
     )
     print(source(capability, best, info["gpu"]))
     return 0

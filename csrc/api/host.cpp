@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "core/cpu/dispatch/exact.h"
+#include "core/cpu/dispatch/reduce.h"
 #include "describe.h"
 
 namespace torch_reduce::core {

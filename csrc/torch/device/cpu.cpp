@@ -3,6 +3,7 @@
 
 #include "../explain/planning.h"
 #include "core/cpu/dispatch/exact.h"
+#include "core/cpu/dispatch/reduce.h"
 #include "exact.h"
 #include "strided.h"
 #include "threads.h"

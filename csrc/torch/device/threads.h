@@ -1,7 +1,7 @@
 // The threads that a reduction on the CPU may use.
 #pragma once
 
-#include "core/cpu/dispatch/reduce.h"
+#include "core/cpu/job/threads.h"
 
 namespace torch_reduce {
 

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "../schema/request.h"
-#include "core/cpu/dispatch/exact.h"
+#include "core/cpu/dispatch/reduce.h"
+#include "core/plan/cpu/exact.h"
 
 namespace torch_reduce {
 namespace {

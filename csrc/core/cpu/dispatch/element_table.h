@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/cpu/columns/blocks.h"
+#include "core/cpu/element/with_type.h"
 #include "core/cpu/transposed/bundle_leaves.h"
 #include "core/cpu/transposed/strip_group.h"
 #include "core/cpu/tree/chunks.h"
@@ -63,39 +64,6 @@ Elements<Acc> elements_of() {
     return converting<T, Acc>();  // integers with a floating product
   } else {
     return {};
-  }
-}
-
-// Calls f(T()) for the storage type of t.
-template <class F>
-TR_HD auto with_type(DType t, F f) {
-  switch (t) {
-    case DType::Bool:
-      return f(Bool());
-    case DType::UInt8:
-      return f(uint8_t());
-    case DType::Int8:
-      return f(int8_t());
-    case DType::Int16:
-      return f(int16_t());
-    case DType::Int32:
-      return f(int32_t());
-    case DType::Int64:
-      return f(int64_t());
-    case DType::UInt16:
-      return f(uint16_t());
-    case DType::UInt32:
-      return f(uint32_t());
-    case DType::UInt64:
-      return f(uint64_t());
-    case DType::Float16:
-      return f(Half());
-    case DType::BFloat16:
-      return f(BFloat16());
-    case DType::Float32:
-      return f(float());
-    default:
-      return f(double());
   }
 }
 

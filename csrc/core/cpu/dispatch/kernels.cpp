@@ -2,6 +2,7 @@
 #include "core/cpu/dispatch/kernels.h"
 
 #include "core/cpu/columns/columns.h"
+#include "core/cpu/dispatch/element_table.h"
 #include "core/cpu/rows/rows.h"
 #include "core/cpu/rows/segments.h"
 #include "core/cpu/short_rows/short_rows.h"

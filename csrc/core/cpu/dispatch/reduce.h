@@ -1,22 +1,11 @@
 // Reductions on the CPU. No PyTorch: the caller brings the thread pool.
 #pragma once
 
-#include <cstdint>
-
+#include "core/cpu/job/threads.h"
 #include "core/plan/cpu/plan.h"
 #include "core/problem/problem.h"
 
 namespace torch_reduce::cpu {
-
-// Runs task(context, begin, end) over pieces of [0, count), in any order and on any threads, and returns when
-// all are done. Pieces hold at least `grain` indices where count allows it.
-using Task = void (*)(void* context, int64_t begin, int64_t end);
-using ParallelFor = void (*)(int64_t count, int64_t grain, void* context, Task task);
-
-struct Threads {
-  int count;  // how many threads parallel_for may use
-  ParallelFor parallel_for;
-};
 
 // Writes every output of the problem. Follows the canonical order in every mode but exact.
 void reduce(const Problem& problem, const void* in, void* out, const Threads& threads);

@@ -1,6 +1,8 @@
 // Exact sums, for one instruction set (dispatch/kernels.h). The order of elements is free: blocks are filled as memory
 // lies.
-#include "core/cpu/dispatch/exact.h"
+#include "core/cpu/exact/kernels.h"
+
+#include "core/contract/exact/round.h"
 #include "core/cpu/exact/block.h"
 #include "core/cpu/simd/copy.h"
 #include "core/plan/tuning/cpu.h"

@@ -1,9 +1,10 @@
 // What every kernel of one problem shares: where elements are, how they are read, where results go.
 #pragma once
 
-#include "core/cpu/dispatch/element_table.h"
+#include "core/cpu/element/elements.h"
 #include "core/cpu/job/results.h"
 #include "core/cpu/job/scratch.h"
+#include "core/cpu/simd/vectors.h"
 #include "core/plan/cpu/plan.h"
 #include "core/plan/tuning/cpu.h"
 

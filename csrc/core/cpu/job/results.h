@@ -1,7 +1,10 @@
 // Writing results: finish, then the one rounding to the output type.
 #pragma once
 
-#include "core/cpu/dispatch/element_table.h"
+#include "core/cpu/element/elements.h"
+#include "core/cpu/element/with_type.h"
+#include "core/cpu/simd/vectors.h"
+#include "core/problem/problem.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 

@@ -4,6 +4,7 @@
 #include "core/cpu/job/cursor.h"
 #include "core/cpu/job/job.h"
 #include "core/cpu/simd/copy.h"
+#include "core/cpu/tree/chunks.h"
 #include "core/plan/tuning/cpu.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {

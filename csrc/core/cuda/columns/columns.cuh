@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/cuda/block/cluster.cuh"
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/columns/loads.cuh"
 
 namespace torch_reduce::cuda {

@@ -1,9 +1,12 @@
 // What one lane reads of columns: the same V columns of a batch of neighbouring leaves.
 #pragma once
 
+#include "core/contract/order.h"
+#include "core/cuda/block/sink.cuh"
 #include "core/cuda/columns/packed.cuh"
+#include "core/cuda/lane/index.cuh"
 #include "core/cuda/lane/unaligned.cuh"
-#include "core/cuda/rows/chunk.cuh"
+#include "core/cuda/lane/vector.cuh"
 #include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {

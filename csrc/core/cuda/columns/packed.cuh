@@ -3,7 +3,7 @@
 // element.
 #pragma once
 
-#include "core/cuda/rows/chunk.cuh"
+#include "core/cuda/lane/vector.cuh"
 
 namespace torch_reduce::cuda {
 

@@ -3,6 +3,7 @@
 
 #include <climits>
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/sums.cuh"
 
 namespace torch_reduce::cuda {

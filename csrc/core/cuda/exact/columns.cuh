@@ -4,6 +4,7 @@
 // to superaccumulators in shared memory. CTAs that share columns leave both for the kernel that finishes.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/column_partials.cuh"
 #include "core/cuda/exact/short_columns.cuh"
 

@@ -2,6 +2,7 @@
 // and find all carries at once.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/sums.cuh"
 
 namespace torch_reduce::cuda {

@@ -6,12 +6,9 @@
 #include "core/cuda/exact/rows.cuh"
 #include "core/cuda/exact/short_rows.cuh"
 #include "core/cuda/exact/warp_rows.cuh"
-#include "core/cuda/launch/exact.h"
-#if defined(TORCH_REDUCE_EMULATED)  // tests/emulator
-#include "emulator.h"
-#else
+#include "core/cuda/start/buffers.h"
 #include "core/cuda/start/start.cuh"
-#endif
+#include "core/plan/gpu/exact.h"
 
 namespace torch_reduce::cuda {
 

@@ -4,6 +4,7 @@
 // go to a superaccumulator of its own in shared memory.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/row_tile.cuh"
 
 namespace torch_reduce::cuda {

@@ -4,6 +4,7 @@
 // in a superaccumulator in local memory.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/tile.cuh"
 
 namespace torch_reduce::cuda {

@@ -5,6 +5,7 @@
 // either, a lane each, in a superaccumulator in local memory.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/tile.cuh"
 
 namespace torch_reduce::cuda {

@@ -2,6 +2,7 @@
 // the next row is under way while a row ends, so that short rows do not wait for memory.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/row_tile.cuh"
 
 namespace torch_reduce::cuda {

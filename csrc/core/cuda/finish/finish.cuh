@@ -2,8 +2,11 @@
 // Few outputs have their units side by side, and a CTA each; many outputs lie side by side themselves.
 #pragma once
 
+#include "core/contract/order.h"
 #include "core/cuda/block/cluster.cuh"
-#include "core/cuda/rows/rows.cuh"
+#include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/block/sink.cuh"
+#include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {
 

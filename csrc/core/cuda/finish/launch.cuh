@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/cuda/finish/finish.cuh"
-#include "core/cuda/launch/launch.h"
+#include "core/cuda/start/buffers.h"
 #include "core/cuda/start/start.cuh"
 
 namespace torch_reduce::cuda {

@@ -4,7 +4,7 @@
 // cache, which took registers for twice as many loads, and so half of an SM's warps.
 #pragma once
 
-#include "core/cuda/rows/chunk.cuh"
+#include "core/cuda/lane/vector.cuh"
 
 namespace torch_reduce::cuda {
 

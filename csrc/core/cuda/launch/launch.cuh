@@ -1,6 +1,7 @@
 // From a plan to launches: where results go, the kernel of the plan's family, and those before and after it.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/columns/launch.cuh"
 #include "core/cuda/finish/launch.cuh"
 #include "core/cuda/rows/launch.cuh"

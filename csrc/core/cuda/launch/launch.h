@@ -3,19 +3,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include "core/cuda/start/buffers.h"
 #include "core/plan/gpu/plan.h"
 
 namespace torch_reduce::cuda {
 
-struct Buffers {
-  const void* in;
-  void* out;
-  void* scratch;  // plan.scratch_bytes, aligned to 16 bytes; contents do not matter
-};
-
 // Whether kernels may be launched before the one before them has ended: whether the code that the current device, this
 // one, runs was compiled for 9.0 or later. Earlier code, which a later GPU's driver compiles too, does not wait for
-// what comes before it (lane/device.cuh).
+// what comes before it (block/dependent_launch.cuh).
 bool has_dependent_launch(int device);
 
 // `dependent_launch`: as above.

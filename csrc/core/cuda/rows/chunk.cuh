@@ -1,13 +1,9 @@
-// What one lane reads of a chunk, and its part of the leaves.
-//
-// With V elements per 16-byte load (V of 2, 4, 8), load i of a chunk covers elements 32*V*i + V*lane, so a lane holds V
-// neighbouring leaves of each of 256 / (32*V) sets, and the loads of one set come at the four steps. A row that is read
-// an element at a time has V = 1 and eight sets. One-byte types read 512 elements at once; they are integers, for which
-// any order gives the same bits.
+// What one lane reads of a chunk of a row (lane/chunk_vectors.cuh says how a lane's loads and the leaves correspond). A
+// row that is read an element at a time has loads of one element and eight sets.
 #pragma once
 
-#include "core/contract/order.h"
 #include "core/cuda/block/sink.cuh"
+#include "core/cuda/lane/chunk_vectors.cuh"
 #include "core/cuda/lane/index.cuh"
 
 namespace torch_reduce::cuda {
@@ -26,73 +22,13 @@ struct RowsArgs {
   ReducedIndex<A> reduced;
 };
 
-template <class In, class O>
-__device__ __forceinline__ uint4 identity_vector(const Source& source) {
-  Vector<In> v;
-#pragma unroll
-  for (auto& e : v.e) e = identity_element<In, O>();
-  return mirrored<O>(bit_cast<uint4>(v), source.mirror);
-}
-
-// What was loaded, as elements in the type in which they are combined. A bfloat16 is the upper half of a float: taken
-// out of its word by one instruction, where a conversion of single elements makes two or three.
-template <class O, class In, class To>
-__device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, To (&to)[vector_width<In>]) {
-  const uint4 bits = mirrored<O>(raw, source.mirror);
-  if constexpr (std::is_same<In, BFloat16>::value && std::is_same<To, float>::value) {
-    const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      to[2 * i] = bit_cast<float>(word[i] << 16);
-      to[2 * i + 1] = bit_cast<float>(word[i] & 0xffff0000u);
-    }
-  } else {
-    const auto v = bit_cast<Vector<In>>(bits);
-#pragma unroll
-    for (int e = 0; e < vector_width<In>; ++e) to[e] = widen<To>(v.e[e]);
-  }
-}
-
-// Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
-template <class In>
-constexpr bool sums_packed = !std::is_same<In, Half>::value && !std::is_same<In, BFloat16>::value &&
-                             !std::is_same<In, Any>::value && sizeof(In) <= 2;
-
-// 128 for every byte that is not zero.
-__device__ __forceinline__ uint32_t bytes_that_are_set(uint32_t w) {
-  return (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;
-}
-
-template <class In>
-__device__ __forceinline__ int add_packed(const uint4& v, int sum) {
-  const uint32_t word[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-  for (const uint32_t w : word) {
-    if constexpr (std::is_same<In, Bool>::value) {
-      sum = static_cast<int>(__dp4a(bytes_that_are_set(w), 0x01010101u, static_cast<uint32_t>(sum)));
-    } else if constexpr (std::is_same<In, uint8_t>::value) {
-      sum = static_cast<int>(__dp4a(w, 0x01010101u, static_cast<uint32_t>(sum)));
-    } else if constexpr (std::is_same<In, int8_t>::value) {
-      sum = __dp4a(static_cast<int>(w), 0x01010101, sum);
-    } else {
-      sum = __dp2a_lo(static_cast<int>(w), 0x01010101, sum);
-    }
-  }
-  return sum;
-}
-template <class In>
-__device__ __forceinline__ int packed_total(int sum) {
-  return std::is_same<In, Bool>::value ? sum >> 7 : sum;
-}
-
 // One lane's part of a chunk, by 16-byte loads.
 template <class O, class In, class Acc, Access A>
-struct Chunk {
-  static constexpr int V = vector_width<In>;
-  static constexpr int kLoads = kChunk / (kWarp * V);
-  static constexpr int kSets = kLoads >= kSteps ? kLoads / kSteps : 1;
-  static_assert(kLoads >= kSteps || order_free<O, Acc>, "a load wider than the leaves needs a free order");
-  uint4 part[kLoads];
+struct Chunk : ChunkVectors<O, In, Acc> {
+  using Vectors = ChunkVectors<O, In, Acc>;
+  using Vectors::kLoads;
+  using Vectors::part;
+  using Vectors::V;
 
   // The chunk from element `first` of the row at `place` on, `left` elements before the row's end.
   __device__ __forceinline__ void load(const RowsArgs<Acc, A>& a, int64_t place, int64_t first, int64_t left) {
@@ -139,33 +75,6 @@ struct Chunk {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       if (i == crossing) part[i] = bit_cast<uint4>(v);
-    }
-  }
-
-  // The lane's leaves of each set, combined.
-  __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
-    if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
-      int sum = 0;
-#pragma unroll
-      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(part[i], sum);
-      set[0] = packed_total<In>(sum);
-      return;
-    }
-    constexpr int kLeavesPerSet = V < 8 ? V : 8;
-#pragma unroll
-    for (int s = 0; s < kSets; ++s) {
-      Acc leaf[kLeavesPerSet];
-#pragma unroll
-      for (int i = s; i < kLoads; i += kSets) {
-        Acc x[V];
-        widen_all<O, In>(part[i], source, x);
-#pragma unroll
-        for (int e = 0; e < V; ++e) {
-          const bool begins = i == s && e < kLeavesPerSet;
-          leaf[e % kLeavesPerSet] = begins ? x[e] : O::combine(leaf[e % kLeavesPerSet], x[e]);
-        }
-      }
-      set[s] = tree<O>(leaf);
     }
   }
 };

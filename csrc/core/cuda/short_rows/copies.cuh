@@ -5,6 +5,7 @@
 // read and written along memory; else a lane writes what it has read.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/lane/index.cuh"
 #include "core/plan/tuning/kernels.h"

@@ -6,6 +6,7 @@
 // there were, small tensors took 0.5 us longer than torch.sum.
 #pragma once
 
+#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/lane/index.cuh"
 #include "core/plan/tuning/kernels.h"

@@ -2,7 +2,10 @@
 // leaf. A lane holds one 16-byte vector of the row.
 #pragma once
 
-#include "core/cuda/rows/rows.cuh"
+#include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/block/sink.cuh"
+#include "core/cuda/lane/vector.cuh"
+#include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {
 

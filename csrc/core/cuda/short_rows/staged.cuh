@@ -5,7 +5,9 @@
 // a bank. Longer rows go to the whole warp two at a time, whose lanes read neighbours.
 #pragma once
 
-#include "core/cuda/rows/chunk.cuh"
+#include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/block/sink.cuh"
+#include "core/cuda/lane/vector.cuh"
 #include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {

@@ -1,8 +1,9 @@
 // From the type of the elements, known at run time, to the instantiation of a kernel.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include "core/cuda/lane/element.cuh"
-#include "core/cuda/launch/launch.h"
 
 namespace torch_reduce::cuda {
 

@@ -11,7 +11,10 @@
 // sums that nobody delivers.
 #pragma once
 
-#include "core/cuda/rows/chunk.cuh"
+#include "core/contract/order.h"
+#include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/block/sink.cuh"
+#include "core/cuda/lane/vector.cuh"
 #include "core/cuda/tiles/index.cuh"
 #include "core/cuda/tiles/strip_block.cuh"
 

@@ -6,8 +6,12 @@
 // among rows only; then a CTA takes several. Of each it takes one aligned power-of-two range of chunks.
 #pragma once
 
-#include "core/cuda/rows/rows.cuh"
+#include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/block/sink.cuh"
+#include "core/cuda/block/tree.cuh"
+#include "core/cuda/lane/chunk_vectors.cuh"
 #include "core/cuda/tiles/index.cuh"
+#include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {
 
@@ -62,7 +66,7 @@ __device__ __forceinline__ void wait_for_copies() {
 template <class O, class In, class Acc>
 __global__ void __launch_bounds__(tuning::kTilesThreads, tuning::kTilesCtasAtOnce)
     tiles(const __grid_constant__ TilesArgs<Acc> a) {
-  using Part = Chunk<O, In, Acc, Access::Contiguous>;
+  using Part = ChunkVectors<O, In, Acc>;
   constexpr int V = vector_width<In>, kBatch = tuning::kTilesBatch;
   __shared__ TileRange range[tuning::kTilesRows];
   extern __shared__ __align__(16) unsigned char shared[];

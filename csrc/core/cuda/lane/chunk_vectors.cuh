@@ -1,0 +1,49 @@
+// A lane's 16-byte loads of a chunk, and its part of the leaves.
+//
+// With V elements per 16-byte load (V of 2, 4, 8), load i of a chunk covers elements 32*V*i + V*lane, so a lane holds V
+// neighbouring leaves of each of 256 / (32*V) sets, and the loads of one set come at the four steps. One-byte types
+// read 512 elements at once; they are integers, for which any order gives the same bits.
+#pragma once
+
+#include "core/contract/order.h"
+#include "core/cuda/lane/vector.cuh"
+
+namespace torch_reduce::cuda {
+
+template <class O, class In, class Acc>
+struct ChunkVectors {
+  static constexpr int V = vector_width<In>;
+  static constexpr int kLoads = kChunk / (kWarp * V);
+  static constexpr int kSets = kLoads >= kSteps ? kLoads / kSteps : 1;
+  static_assert(kLoads >= kSteps || order_free<O, Acc>, "a load wider than the leaves needs a free order");
+  uint4 part[kLoads];
+
+  // The lane's leaves of each set, combined.
+  __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
+    if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
+      int sum = 0;
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(part[i], sum);
+      set[0] = packed_total<In>(sum);
+      return;
+    }
+    constexpr int kLeavesPerSet = V < 8 ? V : 8;
+#pragma unroll
+    for (int s = 0; s < kSets; ++s) {
+      Acc leaf[kLeavesPerSet];
+#pragma unroll
+      for (int i = s; i < kLoads; i += kSets) {
+        Acc x[V];
+        widen_all<O, In>(part[i], source, x);
+#pragma unroll
+        for (int e = 0; e < V; ++e) {
+          const bool begins = i == s && e < kLeavesPerSet;
+          leaf[e % kLeavesPerSet] = begins ? x[e] : O::combine(leaf[e % kLeavesPerSet], x[e]);
+        }
+      }
+      set[s] = tree<O>(leaf);
+    }
+  }
+};
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,67 @@
+// 16 bytes of elements in registers: identities, widening, and sums of small integers by packed instructions.
+#pragma once
+
+#include "core/cuda/lane/element.cuh"
+
+namespace torch_reduce::cuda {
+
+template <class In, class O>
+__device__ __forceinline__ uint4 identity_vector(const Source& source) {
+  Vector<In> v;
+#pragma unroll
+  for (auto& e : v.e) e = identity_element<In, O>();
+  return mirrored<O>(bit_cast<uint4>(v), source.mirror);
+}
+
+// What was loaded, as elements in the type in which they are combined. A bfloat16 is the upper half of a float: taken
+// out of its word by one instruction, where a conversion of single elements makes two or three.
+template <class O, class In, class To>
+__device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, To (&to)[vector_width<In>]) {
+  const uint4 bits = mirrored<O>(raw, source.mirror);
+  if constexpr (std::is_same<In, BFloat16>::value && std::is_same<To, float>::value) {
+    const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      to[2 * i] = bit_cast<float>(word[i] << 16);
+      to[2 * i + 1] = bit_cast<float>(word[i] & 0xffff0000u);
+    }
+  } else {
+    const auto v = bit_cast<Vector<In>>(bits);
+#pragma unroll
+    for (int e = 0; e < vector_width<In>; ++e) to[e] = widen<To>(v.e[e]);
+  }
+}
+
+// Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
+template <class In>
+constexpr bool sums_packed = !std::is_same<In, Half>::value && !std::is_same<In, BFloat16>::value &&
+                             !std::is_same<In, Any>::value && sizeof(In) <= 2;
+
+// 128 for every byte that is not zero.
+__device__ __forceinline__ uint32_t bytes_that_are_set(uint32_t w) {
+  return (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;
+}
+
+template <class In>
+__device__ __forceinline__ int add_packed(const uint4& v, int sum) {
+  const uint32_t word[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+  for (const uint32_t w : word) {
+    if constexpr (std::is_same<In, Bool>::value) {
+      sum = static_cast<int>(__dp4a(bytes_that_are_set(w), 0x01010101u, static_cast<uint32_t>(sum)));
+    } else if constexpr (std::is_same<In, uint8_t>::value) {
+      sum = static_cast<int>(__dp4a(w, 0x01010101u, static_cast<uint32_t>(sum)));
+    } else if constexpr (std::is_same<In, int8_t>::value) {
+      sum = __dp4a(static_cast<int>(w), 0x01010101, sum);
+    } else {
+      sum = __dp2a_lo(static_cast<int>(w), 0x01010101, sum);
+    }
+  }
+  return sum;
+}
+template <class In>
+__device__ __forceinline__ int packed_total(int sum) {
+  return std::is_same<In, Bool>::value ? sum >> 7 : sum;
+}
+
+}  // namespace torch_reduce::cuda

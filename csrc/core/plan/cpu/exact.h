@@ -1,0 +1,19 @@
+// From a problem to the way the CPU sums it exactly. Pure, as plan.h.
+#pragma once
+
+#include <cstdint>
+
+#include "core/problem/problem.h"
+
+namespace torch_reduce::cpu {
+
+struct ExactPlan {
+  int64_t group = 1;  // adjacent outputs that one task reduces, so that the cache lines they share are read once
+  int64_t groups = 0;
+  int64_t split = 1;  // pieces that an output's elements are cut into
+  int64_t piece = 0;  // elements of each but the last
+  int64_t scratch_bytes = 0;
+};
+ExactPlan make_exact_plan(const Problem& problem, int threads);
+
+}  // namespace torch_reduce::cpu
