@@ -6,22 +6,10 @@ import os
 import hypothesis
 import pytest
 import torch
+from devices import DEVICES, needs_cuda, why_no_cuda
 
 import torch_reduce
 from torch_reduce.testing import cpu_capability
-
-
-def why_no_cuda() -> str | None:
-    """Why the tests that need a GPU are skipped here, or None."""
-    if not torch_reduce.build_info()["cuda"]:
-        return "needs a GPU: the library was built without CUDA"
-    if not torch.cuda.is_available():
-        return "needs a GPU: torch sees none"
-    return None
-
-
-needs_cuda = pytest.mark.skipif(why_no_cuda() is not None, reason=str(why_no_cuda()))
-DEVICES = ["cpu", pytest.param("cuda", marks=needs_cuda)]
 
 # The same examples on every run; HYPOTHESIS_PROFILE=long looks further.
 common = {"deadline": None, "derandomize": True, "database": None}
@@ -36,7 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips tests marked ``cuda``, those of test_cuda.py, where there is no GPU."""
+    """Skips tests marked ``cuda``, those of cuda/, where there is no GPU."""
     for item in items:
         if item.get_closest_marker("cuda"):
             item.add_marker(needs_cuda)
@@ -74,7 +62,7 @@ def deterministic_algorithms():
 
 @pytest.fixture(scope="session")
 def emulated_library(tmp_path_factory):
-    """The exact CUDA kernels as a library for the CPU: emulated.py."""
+    """The exact CUDA kernels as a library for the CPU: support/emulated.py."""
     from emulated import build
 
     return build(tmp_path_factory.mktemp("emulator"))

@@ -3,8 +3,8 @@
     python tools/mutate_exact.py [cpu] [kernels] [--only WORDS ...]
 
 Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
-tests/test_exact.py and test_exact_accumulator.py; `kernels` mutates the format, the rounding and the CUDA kernels, and
-runs these on the CPU by tests/test_exact_emulated*.py. Ends with 1 if a mutant survives.
+test_sums.py and test_accumulator.py of tests/exact; `kernels` mutates the format, the rounding and the CUDA kernels,
+and runs these on the CPU by test_emulated*.py there. Ends with 1 if a mutant survives.
 """
 
 import argparse
@@ -114,7 +114,7 @@ MUTANTS = {
 }
 
 
-EMULATED = "tests/test_exact_emulated"
+EMULATED = "tests/exact/test_emulated"
 FIRST = (
     "_ranges.py::test_rows_fill_a_double",
     "_ranges.py::test_elements_of_eight_loads_fill_doubles",
@@ -135,7 +135,7 @@ FIRST = (
 )
 # Arguments for pytest, one run after the other until one fails: the tests that see most come first.
 TESTS = {
-    "cpu": [["tests/test_exact.py", "tests/test_exact_accumulator.py", "-k", "cpu"]],
+    "cpu": [["tests/exact/test_sums.py", "tests/exact/test_accumulator.py", "-k", "cpu"]],
     "kernels": [[EMULATED + test for test in FIRST], [f"{EMULATED}{part}.py" for part in ("", "_ranges", "_rounding")]],
 }
 

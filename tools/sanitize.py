@@ -12,7 +12,7 @@ from native_build import ROOT, BuildError, build
 
 # What runs kernels of every family and type. Left out are tests of compilers and of the build, which start programs of
 # their own, and gradients, which run the same kernels again.
-SUBSET = [f"tests/test_{name}.py" for name in ("order", "layouts", "dtypes", "edges")]
+SUBSET = [f"tests/contract/test_{name}.py" for name in ("order", "dtypes", "edges")] + ["tests/layouts/test_strides.py"]
 
 
 def compiler_library(name: str) -> str:
@@ -63,7 +63,7 @@ def cuda(arguments: list[str]) -> int:
         build(None, target="ladder")
         # The ladder's kernels share no namespace; torch's do, and are left out.
         not_torch = ["--kernel-name-exclude", "kns=native"]
-        runs += [(tool, not_torch, ["tests/test_ladder.py"]) for tool in ("memcheck", "racecheck")]
+        runs += [(tool, not_torch, ["tests/benchmarks/test_ladder.py"]) for tool in ("memcheck", "racecheck")]
     failed = []
     for tool, options, tests in runs:
         print(f"sanitize: CUDA kernels of {' '.join(tests)} under {tool}", flush=True)

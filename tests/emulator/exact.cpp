@@ -1,4 +1,4 @@
-// The exact kernels behind one C function, for tests/emulated.py.
+// The exact kernels behind one C function, for tests/support/emulated.py.
 #define TORCH_REDUCE_EMULATED
 // clang-format off: the emulator's names come before the kernels
 #include "emulator.h"

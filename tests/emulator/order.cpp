@@ -1,5 +1,5 @@
 // The building blocks of torch_reduce/device/order.cuh, and the example kernels that use them, behind C functions for
-// tests/test_order_device.py.
+// tests/contract/test_order_device.py.
 // clang-format off: the emulator's names come before the kernels
 #include "emulator.h"
 

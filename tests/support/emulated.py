@@ -8,21 +8,21 @@ import math
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from exact_cases import finite_bits
+from folders import ROOT, TESTS
 
 from torch_reduce.exact_model import exact_model, words_of
 from torch_reduce.model import reduced_dims, result_shape
 from torch_reduce.testing import FLOATING, assert_same_bits
 
-HERE = Path(__file__).parent
-CORE = HERE.parent / "csrc" / "core"
+EMULATOR = TESTS / "emulator"
+CORE = ROOT / "csrc" / "core"
 SOURCES = [
-    HERE / "emulator" / "exact.cpp",
+    EMULATOR / "exact.cpp",
     *(source for folder in ("problem", "plan/gpu", "plan/tuning") for source in sorted((CORE / folder).glob("*.cpp"))),
 ]
 TYPES = {torch.float16: 9, torch.bfloat16: 10, torch.float32: 11, torch.float64: 12, torch.int64: 5}
@@ -39,8 +39,8 @@ needs_emulator = [
 def build(folder):
     """The emulator's library, compiled into a folder."""
     library = folder / "exact.so"
-    flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas", f"-I{HERE}/emulator"]
-    flags += [f"-I{CORE.parent}", f"-I{CORE.parent.parent}/include"]
+    flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas"]
+    flags += [f"-I{folder}" for folder in (EMULATOR, CORE.parent, ROOT / "include")]
     done = subprocess.run([compiler, *flags, *map(str, SOURCES), "-o", str(library)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return ctypes.CDLL(str(library))

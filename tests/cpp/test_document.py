@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from consumer import CMAKE, CXX, PACKAGE, ROOT, TORCH, build, must, run
-from test_order_device import NVCC
+from consumer import CMAKE, CXX, NVCC, PACKAGE, TORCH, build, must, run
+from folders import ROOT
 
 DOCUMENT = ROOT / "docs" / "cpp.md"
 BLOCK = re.compile(r"^```\w+\n(?:#|//) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -83,7 +83,7 @@ def test_order(tmp_path: Path):
 
 
 def test_subdirectory_is_configured(tmp_path: Path):
-    """And what it then builds is that of test_cpp_package.py."""
+    """And what it then builds is that of test_package.py."""
     source = files("As a subdirectory", tmp_path / "source")
     (source / "torch_reduce").symlink_to(ROOT)
     (source / "app.cpp").touch()

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from inputs import factors
 
 import torch_reduce
 from torch_reduce.testing import assert_same_bits, fill, model, num_threads
@@ -157,11 +158,6 @@ def test_strips_read_no_memory_behind_the_tensor(capability):
 # of one to 31 lines, and subtrees of half a chunk and of a quarter.
 BUNDLES = [(32, 512), (67, 256), (4096, 768), (103, 1280), (70, 1536), (1000, 2304), (65, 7936)]
 BUNDLES += [(130, 384), (512, 640), (300, 64), (259, 320), (1111, 192)]
-
-
-def factors(shape, dtype):
-    """Near 1, so that no product leaves the type."""
-    return (1 + (torch.rand(shape, generator=torch.Generator().manual_seed(3)) - 0.5) / 32).to(dtype)
 
 
 @pytest.mark.parametrize("columns, length", BUNDLES, ids=str)

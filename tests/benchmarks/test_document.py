@@ -1,13 +1,11 @@
 """Documents show the committed results, and nothing else."""
 
 import re
-from pathlib import Path
 
 import pytest
+from folders import ROOT
 
 from benchmarks import document
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/exact.md", "docs/performance.md"])

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 from consumer import places
+from folders import ROOT
 
 import torch_reduce
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(torch_reduce.__path__[0])
 LIBRARY = PACKAGE / "lib" / "libtorch_reduce.so"
 CORE = PACKAGE / "lib" / "libtorch_reduce_core.so"

@@ -1,16 +1,16 @@
 """The canonical order: the vectors of the contract, and the model against every operator, on every device."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from folders import TESTS
 
 import torch_reduce
 from torch_reduce.testing import assert_same_bits, canonical, error_bound, fill, model, order_fill, reference, unit_fill
 
-VECTORS = json.loads((Path(__file__).parent / "data" / "vectors.json").read_text())["vectors"]
+VECTORS = json.loads((TESTS / "data" / "vectors.json").read_text())["vectors"]
 LENGTHS = [vector["n"] for vector in VECTORS]
 by_length = pytest.mark.parametrize("vector", VECTORS, ids=LENGTHS)
 # One below, at, and one above the sizes of vectors, warps, leaves, chunks, and trees of chunks.

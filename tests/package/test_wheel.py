@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from consumer import ROOT, build, must, places, project
-from test_cpp_package import APP, BY_NAME, DROPPING, FIND
+from consumer import APP, BY_NAME, DROPPING, FIND, build, must, places, project
+from folders import ROOT
 
 import torch_reduce
 

@@ -8,27 +8,25 @@ from pathlib import Path
 
 import pytest
 import torch
-from consumer import CMAKE, PACKAGE, ROOT, TORCH, build, configure, loaded, must, needed, of_torch, project, run
+from consumer import (
+    APP,
+    BY_NAME,
+    CMAKE,
+    DROPPING,
+    FIND,
+    PACKAGE,
+    TORCH,
+    build,
+    configure,
+    loaded,
+    must,
+    needed,
+    of_torch,
+    project,
+    run,
+)
+from folders import ROOT
 
-FIND = "find_package(TorchReduce REQUIRED)\n"
-APP = """
-add_executable(app app.cpp)
-target_link_libraries(app PRIVATE TorchReduce::torch_reduce)
-"""
-# Names no symbol of the library: all it knows is the operator's name, as a program that loads a model does.
-BY_NAME = """
-#include <ATen/ATen.h>
-#include <ATen/core/dispatch/Dispatcher.h>
-
-int main() {
-  const auto found = c10::Dispatcher::singleton().findSchema({"reduce::sum", ""});
-  if (!found) return 1;
-  using Sum = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
-                         c10::string_view);
-  const auto sum = found->typed<Sum>().call(at::ones({1000}), std::nullopt, false, std::nullopt, "deterministic");
-  return sum.item<float>() == 1000 ? 0 : 2;
-}
-"""
 # Loads a model in which the operators are called, and knows not even their names.
 BY_MODEL = """
 #include <torch/script.h>
@@ -76,11 +74,6 @@ int main() {
   return failures + (total.equal(at::full({1, 1}, 6, at::kDouble)) ? 0 : 100);
 }
 """
-# What drops libraries and sections that nobody refers to.
-DROPPING = [
-    "-DCMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections",
-    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed,--gc-sections",
-]
 ANCHOR = re.compile(r"^ *torch_reduce_keep\(TorchReduce::torch_reduce .*\n", re.MULTILINE)
 
 

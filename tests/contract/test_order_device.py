@@ -2,14 +2,13 @@
 in the emulator and on a GPU, against the operators that they fuse."""
 
 import ctypes
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 import torch
-from conftest import needs_cuda
-from consumer import CXX, EXAMPLES, PACKAGE, ROOT, build, must, run
+from consumer import CXX, EXAMPLES, NVCC, PACKAGE, build, must, run
+from devices import needs_cuda
+from folders import ROOT, TESTS
 
 import torch_reduce
 from torch_reduce.model import canonical
@@ -18,7 +17,6 @@ from torch_reduce.testing import assert_same_bits, fill
 DEVICE = EXAMPLES / "device"
 HOW = {"a warp": 0, "32 threads": 32, "64 threads": 64, "256 threads": 256, "1024 threads": 1024}
 LENGTHS = [0, 1, 2, 31, 33, 255, 256, 257, 1000, 1023, 1024, 1025, 2049, 5000, 32_768, 32_769, 70_001, 300_007]
-NVCC = os.environ.get("CUDACXX") or shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 needs_compiler = pytest.mark.skipif(CXX is None, reason="needs a C++ compiler")
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="needs nvcc")
@@ -36,8 +34,8 @@ def pointer(x):
 def emulator(tmp_path_factory) -> ctypes.CDLL:
     library = tmp_path_factory.mktemp("emulator") / "order.so"
     flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"]
-    flags += [f"-I{ROOT}/tests/emulator", f"-I{ROOT}/include"]
-    must(CXX, *flags, ROOT / "tests" / "emulator" / "order.cpp", "-o", library)
+    flags += [f"-I{TESTS}/emulator", f"-I{ROOT}/include"]
+    must(CXX, *flags, TESTS / "emulator" / "order.cpp", "-o", library)
     return ctypes.CDLL(str(library))
 
 

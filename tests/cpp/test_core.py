@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import needs_cuda
-from consumer import CXX, PACKAGE, ROOT, must
+from consumer import CXX, PACKAGE, must
+from devices import needs_cuda
+from folders import TESTS
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import cases, like
@@ -22,8 +23,8 @@ MODES = ["atomic", "deterministic", "exact"]
 TYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32]
 TYPES += [torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 FLOATS = tuple(TYPES[9:])
-SHIM = ROOT / "tests" / "cpp" / "core_shim.cpp"
-ALLOCATIONS = ROOT / "tests" / "cpp" / "allocations.cpp"
+SHIM = TESTS / "cpp" / "core_shim.cpp"
+ALLOCATIONS = TESTS / "cpp" / "allocations.cpp"
 
 pytestmark = pytest.mark.skipif(CXX is None, reason="needs a C++ compiler")
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_cpu_reading import factors
+from inputs import factors
 
 import torch_reduce
 from torch_reduce.testing import assert_same_bits, bits, fill, model, num_threads

@@ -2,13 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from folders import ROOT
 
 from benchmarks import compare
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def row(us: float, label: str = "2^20 / all", mode: str = "deterministic") -> dict:

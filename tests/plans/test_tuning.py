@@ -4,8 +4,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from launches import check, huge
 from strategies import dims, room
-from test_plan import check, huge
 
 import torch_reduce
 from torch_reduce.testing import assert_same_bits, fill, model, tuned, tuning, typical_gpu

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from folders import ROOT
 
 from benchmarks.ladder import __main__ as main
 from benchmarks.ladder import document, library, measure, profile, rungs, tables
 from benchmarks.ladder.tasks import TASKS
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "benchmarks" / "ladder"
 SIZES = (1, 31, 32, 1000, (1 << 20) + 3)
 SIDES = (1, 31, 32, 33, 500)

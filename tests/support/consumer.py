@@ -8,17 +8,43 @@ import sys
 from pathlib import Path
 
 import torch
+from folders import ROOT
 
 import torch_reduce
 
-ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "cpp"
 PACKAGE = Path(torch_reduce.cmake_prefix_path)
 TORCH = Path(torch.__file__).parent
 CMAKE = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
 CXX = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+NVCC = os.environ.get("CUDACXX") or shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 # Paths of the process that runs the tests: a program finds its libraries by itself.
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
+
+FIND = "find_package(TorchReduce REQUIRED)\n"
+APP = """
+add_executable(app app.cpp)
+target_link_libraries(app PRIVATE TorchReduce::torch_reduce)
+"""
+# Names no symbol of the library: all it knows is the operator's name, as a program that loads a model does.
+BY_NAME = """
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+int main() {
+  const auto found = c10::Dispatcher::singleton().findSchema({"reduce::sum", ""});
+  if (!found) return 1;
+  using Sum = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
+                         c10::string_view);
+  const auto sum = found->typed<Sum>().call(at::ones({1000}), std::nullopt, false, std::nullopt, "deterministic");
+  return sum.item<float>() == 1000 ? 0 : 2;
+}
+"""
+# What drops libraries and sections that nobody refers to.
+DROPPING = [
+    "-DCMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections",
+    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed,--gc-sections",
+]
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess:

@@ -3,15 +3,14 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
+from folders import ROOT
 
 from benchmarks import tune
 from torch_reduce.testing import tuning, typical_gpu
 
-ROOT = Path(__file__).resolve().parent.parent
 NAMES = list(tuning())
 
 
