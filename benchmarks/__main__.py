@@ -13,9 +13,11 @@ from tqdm import tqdm
 
 from torch_reduce.testing import cpu_capability
 
-from . import accuracy, contenders, host, machine, plots, report, run_cpu, shapes, targets
-from .limit import Cub, Limit
-from .run_cuda import Bench
+from .measure import contenders, machine
+from .measure.limit import Cub, Limit
+from .report import plots, report, targets
+from .suites import accuracy, host, run_cpu, shapes
+from .suites.run_cuda import Bench
 
 SUITES = {
     "cuda": ("full", "shapes", "hard", "random", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),

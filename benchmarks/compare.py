@@ -19,8 +19,8 @@ from statistics import median
 from tabulate import tabulate
 from tqdm import tqdm
 
-from .contenders import OURS
-from .targets import geometric_mean
+from .measure.contenders import OURS
+from .report.targets import geometric_mean
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "compare"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from . import machine
-from .targets import geometric_mean, slower
+from .measure import machine
+from .report.targets import geometric_mean, slower
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

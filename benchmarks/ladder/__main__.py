@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from .. import machine
+from ..measure import machine
 from . import lessons, library, plots, profile, report, rungs
 from .measure import Bench
 

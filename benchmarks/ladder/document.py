@@ -7,7 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from .. import document, machine
+from .. import document
+from ..measure import machine
 from . import tables
 from .report import verdict
 

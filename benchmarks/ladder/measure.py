@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..rows import quartiles
-from ..timing_cuda import COLD, Flush, MiB
+from ..measure.timing_cuda import COLD, Flush, MiB
+from ..suites.rows import quartiles
 from . import library, rungs
 from .rungs import HOST_TASKS, Rung
 from .tasks import TASKS, uniform

@@ -6,7 +6,7 @@ import json
 import math
 from pathlib import Path
 
-from ..report import _rounded
+from ..report.report import _rounded
 from .rungs import BY_NAME
 from .tables import (
     NOTES,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from ..timing_cuda import ALIGNMENT, Flush
+from ..measure.timing_cuda import ALIGNMENT, Flush
 
 GRAPH_US = 2000.0  # what a graph should last at least: its launch is then under a percent
 MOST_CALLS = 256

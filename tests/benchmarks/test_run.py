@@ -9,8 +9,11 @@ import pytest
 import torch
 
 from benchmarks import __main__ as main
-from benchmarks import accuracy, check, contenders, document, host, plots, report, run_cpu, shapes, targets
-from benchmarks.run_cuda import Bench
+from benchmarks import document
+from benchmarks.measure import check, contenders
+from benchmarks.report import plots, report, targets
+from benchmarks.suites import accuracy, host, run_cpu, shapes
+from benchmarks.suites.run_cuda import Bench
 
 KINDS = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")
 

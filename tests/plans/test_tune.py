@@ -8,7 +8,7 @@ import pytest
 import torch
 from folders import ROOT
 
-from benchmarks import tune
+from benchmarks.tune import __main__ as tune
 from torch_reduce.testing import tuning, typical_gpu
 
 NAMES = list(tuning())

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from ..suites.shapes import Case
 from .contenders import Call
-from .shapes import Case
 
 # A run's 64-bit fingerprint stands for its bits: a sum of the bit patterns, each times an odd number of its own.
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}

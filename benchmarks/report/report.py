@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from .contenders import OURS
+from ..measure.contenders import OURS
 from .targets import geometric_mean
 
 

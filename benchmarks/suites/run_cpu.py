@@ -7,10 +7,10 @@ from functools import partial
 
 import torch
 
-from . import check, contenders
+from ..measure import check, contenders
+from ..measure.timing_cpu import interleaved, threads
 from .rows import row
 from .shapes import Case
-from .timing_cpu import interleaved, threads
 
 RUNS = 5  # per thread count
 FSUM_MOST = 1 << 20  # elements that math.fsum sums, at about 25 ns each

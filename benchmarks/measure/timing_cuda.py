@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from ..suites.shapes import Case, MiB
 from .contenders import Call
-from .shapes import Case, MiB
 
 POOL = 1024 * MiB  # the least size of a pool of inputs
 COLD = 640 * MiB  # bytes to read between two uses of an input: more than ten times the largest L2 (60 MB)

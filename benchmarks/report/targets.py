@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
-from .contenders import OURS, PEERS
-from .shapes import MiB
+from ..measure.contenders import OURS, PEERS
+from ..suites.shapes import MiB
 
 SCRATCH = 4 * MiB
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from .shapes import Case
+from ..suites.shapes import Case
 
 HERE = Path(__file__).parent
 

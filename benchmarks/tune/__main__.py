@@ -20,9 +20,9 @@ from tqdm import tqdm
 import torch_reduce
 from torch_reduce.testing import tuned, tuning, typical_gpu
 
-from . import contenders, machine
-from .shapes import SHAPES, Case
-from .timing_cuda import POOL, Flush, Recording, cut, interleaved
+from ..measure import contenders, machine
+from ..measure.timing_cuda import POOL, Flush, Recording, cut, interleaved
+from ..suites.shapes import SHAPES, Case
 
 ROUNDS = 11
 MOST_PROBLEMS = 8  # for a value

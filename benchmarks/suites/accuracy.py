@@ -11,7 +11,7 @@ import torch
 
 from torch_reduce.exact_model import exact_sum, round_fraction
 
-from . import contenders
+from ..measure import contenders
 from .shapes import Case
 
 ORDERS = 4  # orders of one case's elements that are summed; the largest error counts

@@ -9,10 +9,10 @@ from functools import partial
 
 import torch
 
-from .contenders import OURS
+from ..measure.contenders import OURS
+from ..measure.timing_cpu import interleaved, threads
 from .rows import row
 from .shapes import Case
-from .timing_cpu import interleaved, threads
 
 
 @dataclass(frozen=True)

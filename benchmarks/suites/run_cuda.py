@@ -10,11 +10,11 @@ import torch
 
 import torch_reduce
 
-from . import check, contenders
-from .limit import Cub, Limit
+from ..measure import check, contenders
+from ..measure.limit import Cub, Limit
+from ..measure.timing_cuda import POOL, Flush, Inputs, Recording, cut, interleaved, scratch_bytes
 from .rows import row
 from .shapes import Case
-from .timing_cuda import POOL, Flush, Inputs, Recording, cut, interleaved, scratch_bytes
 
 
 @dataclass

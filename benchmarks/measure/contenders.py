@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from .shapes import Case
+from ..suites.shapes import Case
 
 Call = Callable[[torch.Tensor], torch.Tensor]
 

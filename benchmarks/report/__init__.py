@@ -1,0 +1,1 @@
+"""What becomes of rows: tables, plots, targets, JSON."""

@@ -1,0 +1,1 @@
+"""What is measured: the cases of every suite, and the runs that make rows of them."""
