@@ -1,11 +1,14 @@
 """Documents show the committed results, and nothing else."""
 
+import doctest
 import re
 
 import pytest
 from folders import ROOT
 
 from benchmarks import document
+
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/exact.md", "docs/performance.md"])
@@ -26,9 +29,10 @@ def test_exact_sums_are_measured_on_a_gpu():
 
 
 SHOWN = {
-    "README.md": {f"{device}_{what}.png" for device in ("cpu", "cuda") for what in ("full", "shapes", "host")},
+    "README.md": {"cuda_shapes.png"},
     "docs/exact.md": {"exact_speed.png", "exact_accuracy.png"},
-    "docs/performance.md": {"cuda_random.png"},
+    "docs/performance.md": {"cuda_full.png", "cuda_host.png", "cuda_random.png"}
+    | {f"cpu_{what}.png" for what in ("full", "shapes", "host")},
 }
 
 
@@ -42,3 +46,48 @@ def test_plots_that_documents_show_are_committed(name):
 def test_unknown_blocks_are_not_passed_over():
     with pytest.raises(KeyError, match="nobody"):
         document.fill("<!-- nobody -->\n<!-- end -->", {})
+
+
+def headings(document: Path) -> list[str]:
+    text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+
+
+def anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_relative_links_resolve(path: Path):
+    links = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"\s*\n\s*", " ", path.read_text()))
+    for link in links:
+        if re.match(r"\w+:", link):
+            continue
+        name, _, part = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists() and target.is_relative_to(ROOT), link
+        if part:
+            assert part in map(anchor, headings(target)), link
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text().split()) <= 1200
+
+
+def test_readme_example_prints_what_it_shows():
+    (example,) = re.findall(r"^```python\n(>>> .*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    found = doctest.DocTestParser().get_doctest(example, {}, "README.md", "README.md", 0)
+    assert len(found.examples) >= 4
+    failed, _ = doctest.DocTestRunner().run(found)
+    assert failed == 0
+
+
+def test_decisions_are_under_headings_of_performance():
+    decisions, tables = (document.load("decisions")[name] for name in ("decisions", "tables"))
+    known = set(headings(ROOT / "docs" / "performance.md"))
+    assert {d["subject"] for d in decisions + tables} <= known
+    for d in decisions:
+        assert {"subject", "tried", "figures", "kept", "reason"} <= set(d) <= {*d, "machine"} and d["figures"], d
+        assert isinstance(d["kept"], bool) and d["tried"] and d["reason"]
+    assert all(len(row) == len(t["columns"]) for t in tables for row in t["rows"])
