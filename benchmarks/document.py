@@ -76,7 +76,7 @@ def selected(rows: list[dict]) -> str:
     lines = []
     for name in SELECTED:
         times = [by_name[name][c]["us"]["median"] if c in by_name[name] else None for c in CONTENDERS]
-        case = f"{name[1]} {name[2].replace(' / ', ', dim ')}"
+        case = f"{name[1]} {name[2].removesuffix(' / all').replace(' / ', ', dim ')}"
         lines.append([case, *("" if us is None else f"{us:.2f}" for us in times)])
     return _table(lines, ["", *CONTENDERS.values()])
 
