@@ -29,7 +29,10 @@ def parse(listing: str) -> dict[str, str]:
 def compare(before: dict[str, str], after: dict[str, str]) -> dict[str, list[str]]:
     """Names of kernels by what became of them: same, renamed, changed, new, gone."""
     common = before.keys() & after.keys()
-    said = {"same": [n for n in common if before[n] == after[n]], "changed": [n for n in common if before[n] != after[n]]}
+    said = {
+        "same": [n for n in common if before[n] == after[n]],
+        "changed": [n for n in common if before[n] != after[n]],
+    }
     gone = Counter(before[n] for n in before.keys() - common)
     said["renamed"], said["new"] = [], []
     for name in after.keys() - common:

@@ -201,9 +201,7 @@ def main(argv: list[str] | None = None) -> int:
         bar = tqdm(names or table, unit="value", dynamic_ncols=True)
         findings = [find(name, table[name], chosen, timer) for name in bar]
     best = table | {f.name: f.chosen for f in findings}
-    print(
-        f"\n{report(findings)}\n\nkMeasured in csrc/core/plan/tuning/gpu.cpp, in place of this architecture's row:\n"
-    )
+    print(f"\n{report(findings)}\n\nkMeasured in csrc/core/plan/tuning/gpu.cpp, in place of this architecture's row:\n")
     print(source(capability, best, info["gpu"]))
     return 0
 

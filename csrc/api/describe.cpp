@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "core/problem/build_problem.h"
+
 namespace torch_reduce::core {
 namespace {
 
@@ -10,17 +12,18 @@ static_assert(static_cast<int>(DType::boolean) == static_cast<int>(torch_reduce:
               static_cast<int>(DType::uint64) == static_cast<int>(torch_reduce::DType::UInt64) &&
               static_cast<int>(DType::float16) == static_cast<int>(torch_reduce::DType::Float16) &&
               static_cast<int>(DType::float64) == static_cast<int>(torch_reduce::DType::Float64));
-static_assert(static_cast<int>(Op::amin) == static_cast<int>(torch_reduce::Op::Min) &&
-              static_cast<int>(Mode::exact) == static_cast<int>(torch_reduce::Mode::Exact));
+static_assert(static_cast<int>(Mode::exact) == static_cast<int>(torch_reduce::Mode::Exact));
 
 bool is_one(DType t) { return t <= DType::float64; }
 
 Status check_types(const Reduction& r) {
-  if (r.op > Op::amin) return Status::bad_op;
-  if (r.mode > Mode::exact || (r.op == Op::prod && r.mode == Mode::exact)) return Status::unsupported_mode;
+  if (static_cast<int>(r.op) >= kOps) return Status::bad_op;
+  const TraitsOf traits = traits_of(static_cast<torch_reduce::Op>(r.op));
+  const bool has_mode = signature_of(static_cast<torch_reduce::Op>(r.op)) == Signature::typed;
+  if (r.mode > Mode::exact || (has_mode && r.mode == Mode::exact && !traits.has_exact)) return Status::unsupported_mode;
   if (!is_one(r.in) || !is_one(r.out)) return Status::unsupported_dtype;
-  if (r.op == Op::mean && r.out < DType::float16) return Status::unsupported_dtype;
-  if (r.op >= Op::amax && r.out != r.in) return Status::unsupported_dtype;
+  if (traits.divides && r.out < DType::float16) return Status::unsupported_dtype;
+  if (traits.selects && r.out != r.in) return Status::unsupported_dtype;
   return Status::success;
 }
 
@@ -98,16 +101,12 @@ Status describe(const Reduction& r, Problem& p) noexcept {
   fill_strides(r, r.strides, nullptr, strides);
   fill_strides(r, r.out_strides, reduced, out_strides);
   if (share_a_place(r, reduced, out_strides)) return Status::bad_strides;
-  p.op = static_cast<torch_reduce::Op>(r.op);
-  p.mode = r.op >= Op::amax ? torch_reduce::Mode::Deterministic : static_cast<torch_reduce::Mode>(r.mode);
-  p.in = static_cast<torch_reduce::DType>(r.in);
-  p.out = static_cast<torch_reduce::DType>(r.out);
-  p.compute = compute_type(p.op, p.in, p.out);
-  p.as_bool = (r.op == Op::sum || r.op == Op::prod) && r.out == DType::boolean && r.in != DType::boolean;
-  p.in_alignment = 16;
-  const bool free = is_order_free(p.op, p.compute) || p.mode != torch_reduce::Mode::Deterministic;
-  p.layout = make_layout(r.ndim, r.sizes, strides, reduced, out_strides, free ? Order::Any : Order::Logical);
-  return r.op >= Op::amax && p.layout.n == 0 ? Status::no_elements : Status::success;
+  const auto op = static_cast<torch_reduce::Op>(r.op);
+  const bool has_mode = signature_of(op) == Signature::typed;
+  p = build_problem({op, has_mode ? static_cast<torch_reduce::Mode>(r.mode) : torch_reduce::Mode::Deterministic,
+                     static_cast<torch_reduce::DType>(r.in), static_cast<torch_reduce::DType>(r.out), 16, r.ndim,
+                     r.sizes, strides, reduced, out_strides});
+  return traits_of(op).selects && p.layout.n == 0 ? Status::no_elements : Status::success;
 }
 
 Status check_pointers(const void* in, const void* out, Problem& p) noexcept {
@@ -115,7 +114,7 @@ Status check_pointers(const void* in, const void* out, Problem& p) noexcept {
   if (out == nullptr || (in == nullptr && p.layout.n > 0)) return Status::null_pointer;
   const auto from = reinterpret_cast<uintptr_t>(in), to = reinterpret_cast<uintptr_t>(out);
   if (from % size_of(p.in) != 0 || to % size_of(p.out) != 0) return Status::misaligned_pointer;
-  while (from % static_cast<uintptr_t>(p.in_alignment) != 0) p.in_alignment /= 2;
+  p.in_alignment = alignment_of(from);
   return Status::success;
 }
 

@@ -2,7 +2,6 @@
 #include <new>
 #include <stdexcept>
 
-#include "core/cpu/dispatch/exact.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "describe.h"
 
@@ -21,11 +20,7 @@ Status reduce_on_host(const Reduction& r, const void* in, void* out, const Threa
   const bool several = given.parallel_for != nullptr && given.count > 1;
   const cpu::Threads threads{several ? given.count : 1, several ? given.parallel_for : alone};
   try {
-    if (is_accumulated(p)) {
-      cpu::reduce_exactly(p, false, in, out, threads);
-    } else {
-      cpu::reduce(p, in, out, threads);
-    }
+    cpu::reduce(cpu::make_work(p, threads.count), in, out, threads);
     return Status::success;
   } catch (const std::invalid_argument&) {  // a plan refused, before anything was written
     return Status::too_large;

@@ -18,7 +18,10 @@ struct CUstream_st;  // what a cudaStream_t points to
 
 namespace torch_reduce::core {
 
-enum class Op : uint8_t { sum, mean, prod, amax, amin };
+enum class Op : uint8_t {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) name,
+#include <torch_reduce/operators.def>
+};
 
 // The promise about a result's bits; amax and amin have no use for it.
 //   atomic         the usual error bound; bits may differ between runs on CUDA

@@ -37,9 +37,9 @@ struct Options {
 
 namespace detail {
 
-using Reduction = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
-                             c10::string_view);
-using Extremum = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
+using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
+                         c10::string_view);
+using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
 
 template <class Signature>
 c10::TypedOperatorHandle<Signature> find(const char* name) {
@@ -47,7 +47,7 @@ c10::TypedOperatorHandle<Signature> find(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-inline const char* name(Mode mode) {
+inline const char* mode_name(Mode mode) {
   switch (mode) {
     case Mode::atomic:
       return "atomic";
@@ -62,38 +62,22 @@ inline const char* name(Mode mode) {
 
 }  // namespace detail
 
-// The sum over the dims `dim`, over all of them where it is absent or empty; `keepdim` leaves those as size 1.
-inline at::Tensor sum(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
-                      const Options& options = {}) {
-  static const auto op = detail::find<detail::Reduction>("reduce::sum");
-  return op.call(self, dim, keepdim, options.dtype, detail::name(options.mode));
-}
-
-// The sum divided once by the number of elements, in the compute type. The input or `dtype` must be floating.
-inline at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
-                       const Options& options = {}) {
-  static const auto op = detail::find<detail::Reduction>("reduce::mean");
-  return op.call(self, dim, keepdim, options.dtype, detail::name(options.mode));
-}
-
-// The product. Mode::exact is refused.
-inline at::Tensor prod(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,
-                       const Options& options = {}) {
-  static const auto op = detail::find<detail::Reduction>("reduce::prod");
-  return op.call(self, dim, keepdim, options.dtype, detail::name(options.mode));
-}
-
-// The largest element: NaN wins, and +0 is larger than -0. There must be an element.
-inline at::Tensor amax(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false) {
-  static const auto op = detail::find<detail::Extremum>("reduce::amax");
-  return op.call(self, dim, keepdim);
-}
-
-// The smallest element, likewise.
-inline at::Tensor amin(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false) {
-  static const auto op = detail::find<detail::Extremum>("reduce::amin");
-  return op.call(self, dim, keepdim);
-}
+// The operators, one function each, with what torch_reduce/operators.def says of it.
+#define TORCH_REDUCE_FUNCTION_typed(name)                                                                          \
+  inline at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false, \
+                         const Options& options = {}) {                                                            \
+    static const auto op = detail::find<detail::Typed>("reduce::" #name);                                          \
+    return op.call(self, dim, keepdim, options.dtype, detail::mode_name(options.mode));                                 \
+  }
+#define TORCH_REDUCE_FUNCTION_plain(name)                                                                            \
+  inline at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false) { \
+    static const auto op = detail::find<detail::Plain>("reduce::" #name);                                            \
+    return op.call(self, dim, keepdim);                                                                              \
+  }
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TORCH_REDUCE_FUNCTION_##signature(name)
+#include <torch_reduce/operators.def>
+#undef TORCH_REDUCE_FUNCTION_typed
+#undef TORCH_REDUCE_FUNCTION_plain
 
 // The exact sum over `dim` as a superaccumulator: int64, its words in one more dim. Adding accumulators merges them.
 inline at::Tensor exact_accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt,

@@ -35,15 +35,15 @@ extern "C" int emulate(int in_type, int out_type, int mean, int words, int ndim,
     std::memset(scratch, 0x5a, static_cast<size_t>(plan.scratch_bytes + 16));
     const cuda::Buffers buffers{in, out, scratch};
     cudaError_t status = cudaSuccess;
-    if (plan.family == Family::Empty) {
+    if (p.layout.outputs == 0) {
     } else if (p.in == DType::Float16) {
-      status = cuda::launch_exact_typed<Half>(plan, p, words != 0, buffers, nullptr, true);
+      status = cuda::launch_exact_typed<Half>(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::BFloat16) {
-      status = cuda::launch_exact_typed<BFloat16>(plan, p, words != 0, buffers, nullptr, true);
+      status = cuda::launch_exact_typed<BFloat16>(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::Float32) {
-      status = cuda::launch_exact_typed<float>(plan, p, words != 0, buffers, nullptr, true);
+      status = cuda::launch_exact_typed<float>(plan, p, buffers, nullptr, true);
     } else {
-      status = cuda::launch_exact_typed<double>(plan, p, words != 0, buffers, nullptr, true);
+      status = cuda::launch_exact_typed<double>(plan, p, buffers, nullptr, true);
     }
     std::free(scratch);
     return status;

@@ -1,4 +1,5 @@
-// The operators. Each is one struct: identity, combine, finish. Kernels know nothing else of them.
+// The operators. Each is one struct: identity, combine, finish, and traits, which kernels, plans and checks ask in
+// place of its name.
 #pragma once
 
 #include <limits>
@@ -8,12 +9,54 @@
 
 namespace torch_reduce {
 
-enum class Op : uint8_t { Sum, Mean, Prod, Max, Min };
+enum class Op : uint8_t {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Struct,
+#include <torch_reduce/operators.def>
+};
+
+// What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing.
+enum class Signature : uint8_t { typed, plain };
+
+constexpr Signature signature_of(Op op) {
+  constexpr Signature signatures[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Signature::signature,
+#include <torch_reduce/operators.def>
+  };
+  return signatures[static_cast<int>(op)];
+}
+
+constexpr int kOps = 0
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) +1
+#include <torch_reduce/operators.def>
+    ;
 
 inline const char* name(Op op) {
-  constexpr const char* names[] = {"sum", "mean", "prod", "amax", "amin"};
+  constexpr const char* names[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) #name,
+#include <torch_reduce/operators.def>
+  };
   return names[static_cast<int>(op)];
 }
+
+// Each operator's struct overrides what holds for it.
+struct Traits {
+  // combine() is addition: small integers may add up packed, and CTAs into the output.
+  static constexpr bool adds = false;
+  // The result is one of the elements: it has their type, and any order gives its bits.
+  static constexpr bool selects = false;
+  // The smallest is the largest of mirrored elements: the GPU's kernels are those of its mirror image.
+  static constexpr bool mirrored = false;
+  // finish() divides by the number of elements, so a result is floating.
+  static constexpr bool divides = false;
+  // Integers with a floating result would soon leave int64.
+  static constexpr bool outgrows_integers = false;
+  // Rare: has the kernels for common types and loads alone, which keeps the library small.
+  static constexpr bool has_few_kernels = false;
+  // Mode "exact" is there for floating types.
+  static constexpr bool has_exact = false;
+  // Under autocast, as torch's operator of this name: on CUDA a result is float32, on the CPU the input becomes so.
+  static constexpr bool widens_on_cuda = false, widens_on_cpu = false;
+};
 
 // NaN wins and +0 > -0, so the result is one of a set that has a total order: the order of combining is free.
 // Written as selects so that loops over it vectorise.
@@ -46,7 +89,10 @@ TR_HD Acc extreme(Acc a, Acc b) {
   return r;
 }
 
-struct Sum {
+struct Sum : Traits {
+  static constexpr bool adds = true;
+  static constexpr bool has_exact = true;
+  static constexpr bool widens_on_cuda = true;
   // -0.0 and not +0.0: x + -0.0 is x for every x, so a missing element changes no bit.
   template <class Acc>
   static constexpr TR_HD Acc identity() {
@@ -67,16 +113,27 @@ struct Sum {
   }
 };
 
-// Shares every kernel with Sum: only the finish differs. An integer sum is divided in fp64.
+// The mean of n elements from their sum. An integer sum is divided in fp64.
+template <class Acc>
+TR_HD auto divide_by_count(Acc sum, int64_t n) {
+  using Quotient = std::conditional_t<std::is_same<Acc, float>::value, float, double>;
+  return (static_cast<Quotient>(sum) + Quotient(0)) / static_cast<Quotient>(n);
+}
+
+// Shares every kernel with Sum: only the finish differs.
 struct Mean : Sum {
+  static constexpr bool divides = true;
+  static constexpr bool widens_on_cuda = false;
   template <class Acc>
   static TR_HD auto finish(Acc a, int64_t n) {
-    using Quotient = std::conditional_t<std::is_same<Acc, float>::value, float, double>;
-    return (static_cast<Quotient>(a) + Quotient(0)) / static_cast<Quotient>(n);
+    return divide_by_count(a, n);
   }
 };
 
-struct Prod {
+struct Prod : Traits {
+  static constexpr bool outgrows_integers = true;
+  static constexpr bool widens_on_cuda = true, widens_on_cpu = true;
+  static constexpr bool has_few_kernels = true;
   template <class Acc>
   static constexpr TR_HD Acc identity() {
     return Acc(1);
@@ -95,7 +152,9 @@ struct Prod {
   }
 };
 
-struct Max {
+struct Max : Traits {
+  static constexpr bool selects = true;
+  static constexpr bool is_max = true;
   template <class Acc>
   static constexpr TR_HD Acc identity() {
     return std::is_floating_point<Acc>::value ? -std::numeric_limits<Acc>::infinity()
@@ -111,7 +170,10 @@ struct Max {
   }
 };
 
-struct Min {
+struct Min : Traits {
+  static constexpr bool selects = true;
+  static constexpr bool mirrored = true;
+  static constexpr bool is_max = false;
   template <class Acc>
   static constexpr TR_HD Acc identity() {
     return std::is_floating_point<Acc>::value ? std::numeric_limits<Acc>::infinity() : std::numeric_limits<Acc>::max();
@@ -128,18 +190,66 @@ struct Min {
 
 // Whether any order of combining gives the same bits.
 template <class O, class Acc>
-constexpr bool order_free = std::is_integral<Acc>::value || std::is_same<O, Max>::value || std::is_same<O, Min>::value;
+constexpr bool order_free = std::is_integral<Acc>::value || O::selects;
 
-inline bool is_order_free(Op op, DType compute) { return op == Op::Max || op == Op::Min || !is_floating(compute); }
+// The traits of an operator that is known at run time.
+struct TraitsOf {
+  bool adds, selects, mirrored, divides, outgrows_integers, has_few_kernels, has_exact;
+};
+template <class O>
+constexpr TR_HD TraitsOf traits_of() {
+  return {O::adds, O::selects, O::mirrored, O::divides, O::outgrows_integers, O::has_few_kernels, O::has_exact};
+}
+constexpr TR_HD TraitsOf traits_of(Op op) {
+  constexpr TraitsOf traits[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) traits_of<Struct>(),
+#include <torch_reduce/operators.def>
+  };
+  return traits[static_cast<int>(op)];
+}
+
+// What a superaccumulator holds.
+constexpr Op kAccumulated = Op::Sum;
+
+template <class O>
+struct OperatorTag {
+  using type = O;
+};
+// Whose kernels do an operator's work.
+template <class O>
+struct KernelsOf;
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
+  template <>                                                   \
+  struct KernelsOf<Struct> {                                    \
+    using type = Kernels;                                       \
+  };
+#include <torch_reduce/operators.def>
+template <class O>
+using gpu_kernels = typename KernelsOf<O>::type;
+template <class O>
+using cpu_kernels = std::conditional_t<O::mirrored, O, typename KernelsOf<O>::type>;
+
+// Calls f with the tag of an operator's struct.
+template <class F>
+TR_HD auto with_operator(Op op, F f) {
+  switch (op) {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
+  case Op::Struct:                                              \
+    return f(OperatorTag<Struct>{});
+#include <torch_reduce/operators.def>
+  }
+  return f(OperatorTag<Sum>{});
+}
+
+inline bool is_order_free(Op op, DType compute) { return traits_of(op).selects || !is_floating(compute); }
 
 // The type in which `op` accumulates elements of type `in` for a result of type `out`: fp32 for fp16, bf16 and
 // fp32, fp64 where either side is fp64, int64 for integers and for every integer or bool result. A product of
 // integers with a floating result leaves int64 soon, so it accumulates in fp64.
 inline DType compute_type(Op op, DType in, DType out) {
-  if (op == Op::Max || op == Op::Min)
-    return !is_floating(in) ? DType::Int64 : in == DType::Float64 ? in : DType::Float32;
+  if (traits_of(op).selects) return !is_floating(in) ? DType::Int64 : in == DType::Float64 ? in : DType::Float32;
   if (!is_floating(out)) return DType::Int64;
-  if (!is_floating(in)) return op == Op::Prod ? DType::Float64 : DType::Int64;
+  if (!is_floating(in)) return traits_of(op).outgrows_integers ? DType::Float64 : DType::Int64;
   return in == DType::Float64 || out == DType::Float64 ? DType::Float64 : DType::Float32;
 }
 

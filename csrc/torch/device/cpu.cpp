@@ -2,7 +2,7 @@
 #include <ATen/EmptyTensor.h>
 
 #include "../explain/planning.h"
-#include "core/cpu/dispatch/exact.h"
+#include "core/cpu/dispatch/accumulators.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "exact.h"
 #include "strided.h"
@@ -19,16 +19,14 @@ struct Cpu {
   static void permit(const Request&, const Checked&, const at::Tensor&) {}
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
     const Problem p = make_problem(r, checked, self, out.strides());
-    const void* x = self.const_data_ptr();
-    void* y = out.mutable_data_ptr();
-    if (is_accumulated(p)) return cpu::reduce_exactly(p, false, x, y, torch_threads());
     // To ask for the number of threads takes as long as the plan of a small call, which needs none but its own.
     const cpu::Threads threads = cpu::is_for_one_thread(p.layout) ? cpu::Threads{1, nullptr} : torch_threads();
-    cpu::reduce(p, cpu_plan_for(p, threads.count), x, y, threads);
+    cpu::reduce(cpu_work_for(p, threads.count), self.const_data_ptr(), out.mutable_data_ptr(), threads);
   }
 
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
-    cpu::reduce_exactly(p, true, self.const_data_ptr(), out.mutable_data_ptr(), torch_threads());
+    const cpu::Threads threads = torch_threads();
+    cpu::reduce(cpu_work_for(p, threads.count, /*words=*/true), self.const_data_ptr(), out.mutable_data_ptr(), threads);
   }
   static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
     cpu::round_accumulators(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr());

@@ -9,7 +9,8 @@
 #include <mutex>
 
 #include "../explain/planning.h"
-#include "core/cuda/launch/exact.h"
+#include "core/cuda/launch/accumulators.h"
+#include "core/cuda/launch/launch.h"
 #include "exact.h"
 #include "strided.h"
 
@@ -19,13 +20,8 @@ Gpu describe_gpu(int device) {
   static std::once_flag asked[C10_COMPILE_TIME_MAX_GPUS];
   static Gpu known[C10_COMPILE_TIME_MAX_GPUS];
   std::call_once(asked[device], [device] {
-    int sms = 0, major = 0, minor = 0;
-    C10_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    C10_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    C10_CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-    known[device] = make_gpu(sms, major, minor);
     const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
-    if (!cuda::has_dependent_launch(device)) known[device].cluster_ctas = 1;  // nor has earlier code clusters
+    C10_CUDA_CHECK(cuda::describe_current_gpu(device, known[device]));
   });
   return known[device];
 }
@@ -46,33 +42,21 @@ struct Cuda {
     }
   }
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
-    const Problem p = make_problem(r, checked, self, out.strides());
-    if (is_accumulated(p)) return run_exact(p, false, self, out);
-    const c10::cuda::CUDAGuard guard(self.device());
-    const Gpu gpu = describe_gpu(self.get_device());
-    const Plan plan = plan_for(p, gpu);
-    c10::DataPtr scratch;
-    if (plan.scratch_bytes > 0) {
-      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
-    }
-    C10_CUDA_CHECK(cuda::launch(plan, p, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
-                                c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
-  }
-
-  static void run_exact(const Problem& p, bool words, const at::Tensor& self, const at::Tensor& out) {
-    const c10::cuda::CUDAGuard guard(self.device());
-    const Gpu gpu = describe_gpu(self.get_device());
-    const exact::ExactPlan plan = exact_plan_for(p, words, gpu);
-    c10::DataPtr scratch;
-    if (plan.scratch_bytes > 0) {
-      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
-    }
-    C10_CUDA_CHECK(cuda::launch_exact(plan, p, words, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
-                                      c10::cuda::getCurrentCUDAStream(),
-                                      cuda::has_dependent_launch(self.get_device())));
+    launch(make_problem(r, checked, self, out.strides()), self, out, /*words=*/false);
   }
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
-    run_exact(p, true, self, out);
+    launch(p, self, out, /*words=*/true);
+  }
+  static void launch(const Problem& p, const at::Tensor& self, const at::Tensor& out, bool words) {
+    const c10::cuda::CUDAGuard guard(self.device());
+    const Gpu gpu = describe_gpu(self.get_device());
+    const Work work = work_for(p, gpu, words);
+    c10::DataPtr scratch;
+    if (work.scratch_bytes() > 0) {
+      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(work.scratch_bytes()));
+    }
+    C10_CUDA_CHECK(cuda::launch(work, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
+                                c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
   }
   static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
     const c10::cuda::CUDAGuard guard(out.device());

@@ -19,7 +19,7 @@ Checked check_accumulate(const Request& r, const at::Tensor& self) {
 }  // namespace
 
 AccumulateRequest::AccumulateRequest(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim)
-    : request{Op::Sum, dim, keepdim, std::nullopt, "exact"},
+    : request{kAccumulated, dim, keepdim, std::nullopt, "exact"},
       checked(check_accumulate(request, self)),
       words(self.scalar_type() == at::kDouble ? exact::Double::kWords : exact::Single::kWords) {}
 

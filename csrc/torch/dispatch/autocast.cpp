@@ -24,8 +24,16 @@ struct OnCpu {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) { register_functional<OnCuda>(m, Ops<Op::Sum, Op::Prod>()); }
+TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
+  if constexpr (Struct::widens_on_cuda) Entry<OnCuda, Op::Struct>::functional(m);
+#include <torch_reduce/operators.def>
+}
 
-TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) { register_functional<OnCpu>(m, Ops<Op::Prod>()); }
+TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
+  if constexpr (Struct::widens_on_cpu) Entry<OnCpu, Op::Struct>::functional(m);
+#include <torch_reduce/operators.def>
+}
 
 }  // namespace torch_reduce

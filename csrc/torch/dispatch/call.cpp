@@ -2,43 +2,62 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <array>
+
 namespace torch_reduce {
 namespace {
 
-template <class Signature>
-c10::TypedOperatorHandle<Signature> find(Op op, const char* overload) {
-  const std::string full = std::string("reduce::") + name(op);
-  return c10::Dispatcher::singleton().findSchemaOrThrow(full.c_str(), overload).typed<Signature>();
-}
+template <class Function>
+using Handles = std::array<std::optional<c10::TypedOperatorHandle<Function>>, kOps>;
 
 // Looked up once a process: a lookup takes a lock and hashes strings.
-template <class Signature, Op first, Op... others>
-const c10::TypedOperatorHandle<Signature>& handle(Op op, const char* overload) {
-  static const c10::TypedOperatorHandle<Signature> handles[] = {find<Signature>(first, overload),
-                                                                find<Signature>(others, overload)...};
-  return handles[static_cast<int>(op) - static_cast<int>(first)];
+template <class Function>
+Handles<Function> find_all(Signature signature, const char* overload) {
+  Handles<Function> handles;
+  for (int i = 0; i < kOps; ++i) {
+    const auto op = static_cast<Op>(i);
+    if (signature_of(op) != signature) continue;
+    const std::string full = std::string("reduce::") + name(op);
+    handles[static_cast<size_t>(i)] =
+        c10::Dispatcher::singleton().findSchemaOrThrow(full.c_str(), overload).typed<Function>();
+  }
+  return handles;
 }
 
-const auto& typed(Op op) { return handle<Typed, Op::Sum, Op::Mean, Op::Prod>(op, ""); }
-const auto& typed_out(Op op) { return handle<TypedOut, Op::Sum, Op::Mean, Op::Prod>(op, "out"); }
-const auto& untyped(Op op) { return handle<Untyped, Op::Max, Op::Min>(op, ""); }
-const auto& untyped_out(Op op) { return handle<UntypedOut, Op::Max, Op::Min>(op, "out"); }
+bool is_typed(Op op) { return signature_of(op) == Signature::typed; }
+
+const auto& typed(Op op) {
+  static const auto handles = find_all<Typed>(Signature::typed, "");
+  return *handles[static_cast<size_t>(op)];
+}
+const auto& typed_out(Op op) {
+  static const auto handles = find_all<TypedOut>(Signature::typed, "out");
+  return *handles[static_cast<size_t>(op)];
+}
+const auto& plain(Op op) {
+  static const auto handles = find_all<Plain>(Signature::plain, "");
+  return *handles[static_cast<size_t>(op)];
+}
+const auto& plain_out(Op op) {
+  static const auto handles = find_all<PlainOut>(Signature::plain, "out");
+  return *handles[static_cast<size_t>(op)];
+}
 
 }  // namespace
 
 at::Tensor call(const Request& r, const at::Tensor& self) {
-  return has_dtype(r.op) ? typed(r.op).call(self, r.dim, r.keepdim, r.dtype, r.mode)
-                         : untyped(r.op).call(self, r.dim, r.keepdim);
+  return is_typed(r.op) ? typed(r.op).call(self, r.dim, r.keepdim, r.dtype, r.mode)
+                        : plain(r.op).call(self, r.dim, r.keepdim);
 }
 
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {
-  return has_dtype(r.op) ? typed(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode)
-                         : untyped(r.op).redispatch(keys, self, r.dim, r.keepdim);
+  return is_typed(r.op) ? typed(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode)
+                        : plain(r.op).redispatch(keys, self, r.dim, r.keepdim);
 }
 
 at::Tensor& redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
-  return has_dtype(r.op) ? typed_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode, out)
-                         : untyped_out(r.op).redispatch(keys, self, r.dim, r.keepdim, out);
+  return is_typed(r.op) ? typed_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode, out)
+                        : plain_out(r.op).redispatch(keys, self, r.dim, r.keepdim, out);
 }
 
 }  // namespace torch_reduce

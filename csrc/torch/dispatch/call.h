@@ -8,13 +8,13 @@
 
 namespace torch_reduce {
 
-// sum, mean and prod; amax and amin, which take no dtype and no mode: those of a request are dropped.
+// Of Signature::typed and Signature::plain, which takes no dtype and no mode: those of a request are dropped.
 using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
                          c10::string_view);
 using TypedOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
                              c10::string_view, at::Tensor&);
-using Untyped = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
-using UntypedOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, at::Tensor&);
+using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
+using PlainOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, at::Tensor&);
 
 // From the top: autocast, autograd, vmap and whatever else is in force.
 at::Tensor call(const Request& request, const at::Tensor& self);

@@ -42,6 +42,6 @@ struct Functionalize {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, Functionalize, m) { register_out<Functionalize>(m, kEveryOp); }
+TORCH_LIBRARY_IMPL(reduce, Functionalize, m) { register_out<Functionalize>(m); }
 
 }  // namespace torch_reduce

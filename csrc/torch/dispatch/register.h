@@ -31,7 +31,7 @@ struct Entry {
   }
 
   static void functional(torch::Library& m) {
-    if constexpr (has_dtype(op)) {
+    if constexpr (signature_of(op) == Signature::typed) {
       m.impl(name(op), TORCH_FN(typed));
     } else {
       m.impl(name(op), TORCH_FN(untyped));
@@ -39,7 +39,7 @@ struct Entry {
   }
   static void out(torch::Library& m) {
     const std::string overload = std::string(name(op)) + ".out";
-    if constexpr (has_dtype(op)) {
+    if constexpr (signature_of(op) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed_out));
     } else {
       m.impl(overload.c_str(), TORCH_FN(untyped_out));
@@ -47,24 +47,22 @@ struct Entry {
   }
 };
 
-template <Op...>
-struct Ops {};
-constexpr Ops<Op::Sum, Op::Mean, Op::Prod, Op::Max, Op::Min> kEveryOp;
-
-template <class Kernel, Op... ops>
-void register_functional(torch::Library& m, Ops<ops...>) {
-  (Entry<Kernel, ops>::functional(m), ...);
+template <class Kernel>
+void register_functional(torch::Library& m) {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Entry<Kernel, Op::Struct>::functional(m);
+#include <torch_reduce/operators.def>
 }
 
-template <class Kernel, Op... ops>
-void register_out(torch::Library& m, Ops<ops...>) {
-  (Entry<Kernel, ops>::out(m), ...);
+template <class Kernel>
+void register_out(torch::Library& m) {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Entry<Kernel, Op::Struct>::out(m);
+#include <torch_reduce/operators.def>
 }
 
 template <class Kernel>
 void register_kernels(torch::Library& m) {
-  register_functional<Kernel>(m, kEveryOp);
-  register_out<Kernel>(m, kEveryOp);
+  register_functional<Kernel>(m);
+  register_out<Kernel>(m);
 }
 
 }  // namespace torch_reduce

@@ -11,7 +11,6 @@
 
 #include "../schema/request.h"
 #include "core/cpu/dispatch/reduce.h"
-#include "core/plan/cpu/exact.h"
 
 namespace torch_reduce {
 namespace {
@@ -66,10 +65,13 @@ void set_typical_gpu(int64_t sms, int64_t major, int64_t minor) {
 }
 
 Op parse_op(c10::string_view op) {
-  for (const Op o : {Op::Sum, Op::Mean, Op::Prod, Op::Max, Op::Min}) {
-    if (op == name(o)) return o;
+  std::string known;
+  for (int i = 0; i < kOps; ++i) {
+    const char* each = name(static_cast<Op>(i));
+    if (op == each) return static_cast<Op>(i);
+    known += (i == 0 ? "" : i + 1 < kOps ? ", " : " and ") + std::string(each);
   }
-  TORCH_CHECK_VALUE(false, "reduce: unknown operator \"", op, "\"; there are sum, mean, prod, amax and amin");
+  TORCH_CHECK_VALUE(false, "reduce: unknown operator \"", op, "\"; there are ", known);
 }
 
 // A flat JSON object, member by member.
@@ -119,12 +121,12 @@ struct Shown {
   }
 };
 
-// Of a Plan or an ExactPlan.
+// Of either kind of plan for a GPU.
 template <class AnyPlan>
 Shown shown_on_gpu(const AnyPlan& plan, const char* reads) {
   Shown shown;
-  shown.family = name(plan.family);
-  shown.vector = plan.vector;
+  shown.family = name(family_of(plan));
+  shown.vector = loads_vectors(plan.access);
   shown.reads = reads;
   shown.grid = plan.grid;
   shown.block = plan.block;
@@ -148,11 +150,52 @@ c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
 
 // What one load of a kernel takes.
 const char* reads(const Plan& plan) {
-  if (plan.strips) return plan.vector ? "strips, 16 bytes" : "strips, elements";
-  if (plan.run_vectors > 0) return "runs, 16 bytes anywhere";
-  if (plan.pairs) return "pairs";
-  if (!plan.vector) return "elements";
-  return plan.anywhere ? "16 bytes anywhere" : "16 bytes";
+  const bool vector = loads_vectors(plan.access);
+  if (plan.is<StripsPlan>()) return vector ? "strips, 16 bytes" : "strips, elements";
+  if (plan.access == Access::Unordered) return "runs, 16 bytes anywhere";
+  if (plan.access == Access::Pairs) return "pairs";
+  if (!vector) return "elements";
+  return is_unaligned(plan.access) ? "16 bytes anywhere" : "16 bytes";
+}
+
+void show(Json& json, const Plan& plan) {
+  Shown shown = shown_on_gpu(plan, reads(plan));
+  shown.finish = name(plan.finish);
+  // Of the second kernel: which of two, and its split of an SM's memory.
+  shown.add_to(json).add("few_outputs", plan.second.few_outputs).add("carveout", plan.second.carveout);
+}
+
+void show(Json& json, const exact::ExactPlan& plan) {
+  shown_on_gpu(plan, loads_vectors(plan.access) ? "16 bytes" : "elements").add_to(json);
+}
+
+void show_on_cpu(Json& json, const cpu::ExactPlan& plan, const Problem& p, bool side_by_side) {
+  const int64_t in_and_out =
+      p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
+  Shown shown;
+  shown.family = plan.groups == 0 ? "empty" : plan.group > 1 ? "columns" : "rows";
+  shown.vector = side_by_side;
+  shown.reads = side_by_side ? "neighbours" : "elements";
+  shown.grid = plan.groups * plan.split;
+  shown.split = plan.split;
+  shown.scratch_bytes = plan.scratch_bytes;
+  shown.expected_bytes = in_and_out + 2 * plan.scratch_bytes;
+  shown.add_to(json);
+}
+
+void show_on_cpu(Json& json, const cpu::CpuPlan& plan, const Problem&, bool side_by_side) {
+  Shown shown;
+  shown.family = name(plan.family);
+  shown.vector = side_by_side;
+  shown.reads = plan.way != cpu::Way::Straight ? name(plan.way)
+                : plan.block_rows > 0          ? "blocks"
+                : side_by_side                 ? "neighbours"
+                                               : "elements";
+  shown.grid = plan.tasks;
+  shown.split = plan.split;
+  shown.scratch_bytes = plan.scratch_bytes();
+  shown.expected_bytes = plan.expected_bytes;
+  shown.add_to(json);
 }
 
 std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
@@ -179,45 +222,14 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("outputs", p.layout.outputs)
       .add("n", p.layout.n);
   const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
-  if (!on_cuda && is_accumulated(p)) {
-    const cpu::ExactPlan plan = cpu::make_exact_plan(p, at::get_num_threads());
-    const int64_t in_and_out =
-        p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
-    Shown shown;
-    shown.family = plan.groups == 0 ? "empty" : plan.group > 1 ? "columns" : "rows";
-    shown.vector = side_by_side;
-    shown.reads = side_by_side ? "neighbours" : "elements";
-    shown.grid = plan.groups * plan.split;
-    shown.split = plan.split;
-    shown.scratch_bytes = plan.scratch_bytes;
-    shown.expected_bytes = in_and_out + 2 * plan.scratch_bytes;
-    return shown.add_to(json).str();
+  if (on_cuda) {
+    const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
+    std::visit([&](const auto& plan) { show(json, plan); }, work_for(p, gpu).plan);
+  } else {
+    std::visit([&](const auto& plan) { show_on_cpu(json, plan, p, side_by_side); },
+               cpu_work_for(p, at::get_num_threads()).plan);
   }
-  if (!on_cuda) {
-    const cpu::CpuPlan plan = cpu_plan_for(p, at::get_num_threads());
-    Shown shown;
-    shown.family = name(plan.family);
-    shown.vector = side_by_side;
-    shown.reads = plan.way != cpu::Way::Straight ? name(plan.way)
-                  : plan.block_rows > 0          ? "blocks"
-                  : side_by_side                 ? "neighbours"
-                                                 : "elements";
-    shown.grid = plan.tasks;
-    shown.split = plan.split;
-    shown.scratch_bytes = plan.scratch_bytes();
-    shown.expected_bytes = plan.expected_bytes;
-    return shown.add_to(json).str();
-  }
-  const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
-  if (is_accumulated(p)) {
-    const exact::ExactPlan plan = exact_plan_for(p, false, gpu);
-    return shown_on_gpu(plan, plan.vector ? "16 bytes" : "elements").add_to(json).str();
-  }
-  const Plan plan = plan_for(p, gpu);
-  Shown shown = shown_on_gpu(plan, reads(plan));
-  shown.finish = name(plan.finish);
-  // Of the second kernel: which of two, and its split of an SM's memory.
-  return shown.add_to(json).add("few_outputs", plan.few_outputs).add("carveout", plan.carveout).str();
+  return json.str();
 }
 
 std::string tuning() {
@@ -240,25 +252,17 @@ std::string cpu_capability(c10::string_view name) {
 
 }  // namespace
 
-Plan plan_for(const Problem& problem, const Gpu& gpu) {
+Work work_for(const Problem& problem, const Gpu& gpu, bool words) {
   try {
-    return make_plan(problem, under_tuning(gpu), constraint);
+    return make_work(problem, under_tuning(gpu), constraint, words);
   } catch (const std::invalid_argument& e) {
     TORCH_CHECK(false, e.what());
   }
 }
 
-cpu::CpuPlan cpu_plan_for(const Problem& problem, int threads) {
+cpu::Work cpu_work_for(const Problem& problem, int threads, bool words) {
   try {
-    return cpu::make_plan(problem, threads, constraint);
-  } catch (const std::invalid_argument& e) {
-    TORCH_CHECK(false, e.what());
-  }
-}
-
-exact::ExactPlan exact_plan_for(const Problem& problem, bool words, const Gpu& gpu) {
-  try {
-    return exact::make_exact_plan(problem, words, under_tuning(gpu), constraint);
+    return cpu::make_work(problem, threads, constraint, words);
   } catch (const std::invalid_argument& e) {
     TORCH_CHECK(false, e.what());
   }

@@ -3,6 +3,8 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
 
+#include "core/problem/build_problem.h"
+
 namespace torch_reduce {
 namespace {
 
@@ -52,7 +54,7 @@ Mode parse_mode(c10::string_view mode) {
 at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r.op), ": the dtype ", in,
                               " of the input is not supported; accepted are ", kAccepted);
-  if (!has_dtype(r.op)) {
+  if (signature_of(r.op) == Signature::plain) {
     TORCH_CHECK(!out || *out == in, "reduce::", name(r.op), ": out must have the dtype of the input, ", in,
                 ", but has ", *out);
     return in;
@@ -60,17 +62,28 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r.op), ": dtype is ", *r.dtype,
               " but out has dtype ", *out);
   const bool integral = at::isIntegralType(in, /*includeBool=*/true);
-  const auto type = r.dtype ? *r.dtype : out ? *out : integral && r.op != Op::Mean ? at::kLong : in;
+  const auto type = r.dtype ? *r.dtype : out ? *out : integral && !traits_of(r.op).divides ? at::kLong : in;
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r.op), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
-  TORCH_CHECK(r.op != Op::Mean || at::isFloatingType(type), "reduce::mean: the result needs a floating dtype, got ",
-              type, "; name one with dtype=");
+  TORCH_CHECK(!traits_of(r.op).divides || at::isFloatingType(type), "reduce::", name(r.op),
+              ": the result needs a floating dtype, got ", type, "; name one with dtype=");
   return type;
 }
 
 bool is_zero(const c10::SymInt& size) {
   const auto known = size.maybe_as_int();
   return known ? *known == 0 : TORCH_GUARD_OR_FALSE(size.sym_eq(0));
+}
+
+// The operators that have mode "exact", in words.
+std::string names_with_exact() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kOps; ++i) {
+    if (traits_of(static_cast<Op>(i)).has_exact) names.emplace_back(name(static_cast<Op>(i)));
+  }
+  std::string all;
+  for (size_t i = 0; i < names.size(); ++i) all += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
+  return all;
 }
 
 // A maximum of nothing has no value.
@@ -133,9 +146,9 @@ DimMask reduced_dims(const Request& r, int64_t ndim) {
 
 Checked check(const Request& r, const at::Tensor& self, std::optional<at::ScalarType> out) {
   const Checked checked{parse_mode(r.mode), reduced_dims(r, self.dim()), result_type(r, self.scalar_type(), out)};
-  TORCH_CHECK_NOT_IMPLEMENTED(r.op != Op::Prod || checked.mode != Mode::Exact,
-                              "reduce::prod: mode \"exact\" is for sum and mean; use \"deterministic\" or \"atomic\"");
-  if (!has_dtype(r.op)) check_not_empty(r, self.sym_sizes(), checked.mask);
+  TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || traits_of(r.op).has_exact, "reduce::", name(r.op),
+                              ": mode \"exact\" is for ", names_with_exact(), "; use \"deterministic\" or \"atomic\"");
+  if (traits_of(r.op).selects) check_not_empty(r, self.sym_sizes(), checked.mask);
   return checked;
 }
 
@@ -167,8 +180,6 @@ void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor
 }
 
 Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides) {
-  const DType in = to_dtype(self.scalar_type()), out = to_dtype(checked.type), compute = compute_type(r.op, in, out);
-  const bool as_bool = (r.op == Op::Sum || r.op == Op::Prod) && out == DType::Bool && in != DType::Bool;
   const int64_t ndim = self.dim();
   int64_t strides[kMaxDims];  // of the output, by dim of the input
   size_t kept = 0;
@@ -176,20 +187,10 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   for (int64_t d = 0; d < ndim; ++d) {
     strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
   }
-  const bool free = is_order_free(r.op, compute) || checked.mode != Mode::Deterministic;
   const auto address = self.is_meta() ? 0 : reinterpret_cast<uintptr_t>(self.const_data_ptr());
-  int alignment = 16;
-  while (address % static_cast<uintptr_t>(alignment) != 0) alignment /= 2;
-  // The layout is made in its place: it has 2.5 KiB, whose copy a small call would notice.
-  return {r.op,
-          checked.mode,
-          in,
-          out,
-          compute,
-          as_bool,
-          alignment,
-          make_layout(static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced, strides,
-                      free ? Order::Any : Order::Logical)};
+  return build_problem({r.op, checked.mode, to_dtype(self.scalar_type()), to_dtype(checked.type), alignment_of(address),
+                        static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
+                        strides});
 }
 
 }  // namespace torch_reduce

@@ -8,9 +8,6 @@
 
 namespace torch_reduce {
 
-// Whether the operator takes dtype and mode.
-constexpr bool has_dtype(Op op) { return op == Op::Sum || op == Op::Mean || op == Op::Prod; }
-
 // One reduction as asked for, before any tensor is looked at.
 struct Request {
   Op op;
@@ -39,8 +36,9 @@ struct Checked {
 };
 
 // `out` is the dtype of out=, if it was given. The result's type is dtype, else that of out, else what torch's operator
-// of this name gives. ValueError for an unknown mode, NotImplementedError for "exact" of prod and for a dtype without a
-// kernel, IndexError for a dim out of range and for a maximum over no element, RuntimeError for the rest.
+// of this name gives. ValueError for an unknown mode, NotImplementedError for "exact" where there is none and for a
+// dtype without a kernel, IndexError for a dim out of range and for a maximum over no element, RuntimeError for the
+// rest.
 Checked check(const Request& request, const at::Tensor& self, std::optional<at::ScalarType> out = std::nullopt);
 
 // Sizes of the result, from sizes (int64_t or SymInt) of the input.

@@ -1,24 +1,32 @@
 // The schema, once for every device.
 #include <torch/library.h>
 
+namespace {
+
+const std::vector<at::Tag> kTags{at::Tag::pt2_compliant_tag};
+
+void define(torch::Library& m, const std::string& name, const std::string& arguments, const std::string& options) {
+  m.def((name + arguments + options + ") -> Tensor").c_str(), kTags);
+  m.def((name + ".out" + arguments + (options.empty() ? ", *" : options) + ", Tensor(a!) out) -> Tensor(a!)").c_str(),
+        kTags);
+}
+
+void define_typed(torch::Library& m, const char* name) {
+  define(m, name, "(Tensor self, int[1]? dim=None, bool keepdim=False",
+         ", *, ScalarType? dtype=None, str mode=\"deterministic\"");
+}
+void define_plain(torch::Library& m, const char* name) {
+  define(m, name, "(Tensor self, int[1]? dim=None, bool keepdim=False", "");
+}
+
+}  // namespace
+
 TORCH_LIBRARY(reduce, m) {
-#define TYPED \
-  "(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, str mode=\"deterministic\""
-#define UNTYPED "(Tensor self, int[1]? dim=None, bool keepdim=False"
-  const std::vector<at::Tag> tags{at::Tag::pt2_compliant_tag};
-  for (const std::string op : {"sum", "mean", "prod"}) {
-    m.def((op + TYPED ") -> Tensor").c_str(), tags);
-    m.def((op + ".out" TYPED ", Tensor(a!) out) -> Tensor(a!)").c_str(), tags);
-  }
-  for (const std::string op : {"amax", "amin"}) {
-    m.def((op + UNTYPED ") -> Tensor").c_str(), tags);
-    m.def((op + ".out" UNTYPED ", *, Tensor(a!) out) -> Tensor(a!)").c_str(), tags);
-  }
-  m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", tags);
-  m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", tags);
-  m.def("exact_normalize(Tensor acc) -> Tensor", tags);
-#undef TYPED
-#undef UNTYPED
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) define_##signature(m, #name);
+#include <torch_reduce/operators.def>
+  m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", kTags);
+  m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", kTags);
+  m.def("exact_normalize(Tensor acc) -> Tensor", kTags);
   m.def(
       "_explain(Tensor self, int[1]? dim=None, *, str op=\"sum\", ScalarType? dtype=None, str mode=\"deterministic\", "
       "str device=\"\") -> str");

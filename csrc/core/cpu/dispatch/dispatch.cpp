@@ -9,6 +9,7 @@
 
 #include "core/cpu/dispatch/kernels.h"
 #include "core/cpu/dispatch/reduce.h"
+#include "core/cpu/exact/kernels.h"
 
 namespace torch_reduce::cpu {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 struct Capability {
   const char* name;
   Run* run;
+  RunExactly* run_exactly;
   bool (*supported)();
   int vector_bytes;
 };
@@ -30,10 +32,10 @@ bool has_f16c() {
 
 // Worst first.
 constexpr Capability kCapabilities[] = {
-    {"baseline", baseline::run, [] { return true; }, 16},
+    {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 16},
 #if defined(__x86_64__)
-    {"avx2", avx2::run, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, 32},
-    {"avx512", avx512::run,
+    {"avx2", avx2::run, avx2::run_exactly, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, 32},
+    {"avx512", avx512::run, avx512::run_exactly,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -80,12 +82,14 @@ void set_capability(const char* name) {
                               "or auto for the best");
 }
 
-void reduce(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
-  if (plan.family != Family::Empty) current().load(std::memory_order_relaxed)->run(problem, plan, in, out, threads);
-}
-
-void reduce(const Problem& problem, const void* in, void* out, const Threads& threads) {
-  reduce(problem, make_plan(problem, threads.count), in, out, threads);
+void reduce(const Work& work, const void* in, void* out, const Threads& threads) {
+  if (work.problem.layout.outputs == 0) return;
+  const Capability& kernels = *current().load(std::memory_order_relaxed);
+  if (const auto* plan = std::get_if<CpuPlan>(&work.plan)) {
+    kernels.run(work.problem, *plan, in, out, threads);
+  } else {
+    kernels.run_exactly(work.problem, *std::get_if<ExactPlan>(&work.plan), in, out, threads);
+  }
 }
 
 }  // namespace torch_reduce::cpu

@@ -40,16 +40,15 @@ template <class Op, class T, class Acc>
 Elements<Acc> elements_of() {
   constexpr bool is_float =
       std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || std::is_floating_point<T>::value;
-  constexpr bool is_extreme = std::is_same<Op, Max>::value || std::is_same<Op, Min>::value;
   if constexpr (is_float && std::is_same<Acc, int64_t>::value) {
-    if constexpr (is_extreme)
-      return {};  // Max and Min keep the kind of type
+    if constexpr (Op::selects)
+      return {};  // the result keeps the kind of type
     else
       return converting<T, Acc>();
   } else if constexpr (is_float && sizeof(Acc) == 8) {
     if constexpr (std::is_same<T, double>::value)
       return reading<Op, T, Acc>();
-    else if constexpr (is_extreme)
+    else if constexpr (Op::selects)
       return {};
     else
       return converting<T, Acc>();
@@ -60,8 +59,8 @@ Elements<Acc> elements_of() {
       return reading<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, int64_t>::value) {
     return reading<Op, T, Acc>();
-  } else if constexpr (std::is_same<Acc, double>::value && std::is_same<Op, Prod>::value) {
-    return converting<T, Acc>();  // integers with a floating product
+  } else if constexpr (std::is_same<Acc, double>::value && Op::outgrows_integers) {
+    return converting<T, Acc>();  // integers with a floating result
   } else {
     return {};
   }
@@ -71,7 +70,7 @@ template <class Op, class Acc>
 Elements<Acc> make_elements(const Problem& p) {
   if constexpr (std::is_same<Acc, int64_t>::value) {
     if (p.as_bool) return with_type(p.in, [](auto t) { return converting<AsBool<decltype(t)>, Acc>(); });
-    if constexpr (std::is_same<Op, Max>::value || std::is_same<Op, Min>::value) {
+    if constexpr (Op::selects) {
       if (p.in == DType::UInt64) return reading<Op, Flipped, Acc>();
     }
   }

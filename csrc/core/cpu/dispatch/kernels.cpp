@@ -107,17 +107,9 @@ void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
 }  // namespace
 
 void run(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
-  switch (problem.op) {
-    case Op::Sum:
-    case Op::Mean:
-      return reduce_by<Sum>(problem, plan, in, out, threads);
-    case Op::Prod:
-      return reduce_by<Prod>(problem, plan, in, out, threads);
-    case Op::Max:
-      return reduce_by<Max>(problem, plan, in, out, threads);
-    case Op::Min:
-      return reduce_by<Min>(problem, plan, in, out, threads);
-  }
+  with_operator(problem.op, [&](auto tag) {
+    reduce_by<cpu_kernels<typename decltype(tag)::type>>(problem, plan, in, out, threads);
+  });
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -3,7 +3,7 @@
 // object (it could replace the portable one at link time), so these sources use no std:: function.
 #pragma once
 
-#include "core/cpu/dispatch/reduce.h"
+#include "core/cpu/job/threads.h"
 #include "core/plan/cpu/plan.h"
 
 namespace torch_reduce::cpu {

@@ -2,16 +2,14 @@
 #pragma once
 
 #include "core/cpu/job/threads.h"
-#include "core/plan/cpu/plan.h"
+#include "core/plan/cpu/work.h"
 #include "core/problem/problem.h"
 
 namespace torch_reduce::cpu {
 
-// Writes every output of the problem. Follows the canonical order in every mode but exact.
-void reduce(const Problem& problem, const void* in, void* out, const Threads& threads);
-
-// The same by a given plan, which make_plan made for this problem and any number of threads.
-void reduce(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads);
+// Writes every output of the problem. Follows the canonical order in every mode but exact. The work may have been made
+// for another number of threads. Strides of an output of superaccumulators count words.
+void reduce(const Work& work, const void* in, void* out, const Threads& threads);
 
 // The instruction sets that the kernels were built for, worst first, and the one in use: the best this machine
 // has, unless set. The bits of results do not depend on it. set_capability throws std::invalid_argument for a

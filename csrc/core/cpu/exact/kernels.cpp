@@ -21,7 +21,6 @@ struct ExactJob {
   using F = exact::FormatOf<T>;
   const Problem& problem;
   const ExactPlan& plan;
-  bool words;
   const T* in;
   void* out;
   Superaccumulator<F>* partials;  // [output][piece], where there is more than one piece
@@ -88,12 +87,12 @@ struct ExactJob {
 
   void write(int64_t output, Superaccumulator<F>& sum) const {
     const int64_t place = place_of(output).out;
-    if (words) {
+    if (plan.words) {
       exact::normalize<F>(sum.word);
       __builtin_memcpy(static_cast<int64_t*>(out) + place, sum.word, sizeof(sum.word));
       return;
     }
-    const int64_t divisor = problem.op == Op::Mean ? problem.layout.n : 1;
+    const int64_t divisor = traits_of(problem.op).divides ? problem.layout.n : 1;
     exact::store_bits(
         out, place, problem.out,
         exact::round_words<F>([&](int w) { return sum.word[w]; }, divisor, exact::target_of(problem.out)));
@@ -138,11 +137,10 @@ struct ExactJob {
 };
 
 template <class T>
-void run_typed(const Problem& problem, const ExactPlan& plan, bool words, const void* in, void* out,
-               const Threads& threads) {
+void run_typed(const Problem& problem, const ExactPlan& plan, const void* in, void* out, const Threads& threads) {
   using Sum = Superaccumulator<exact::FormatOf<T>>;
   Sum* partials = plan.split > 1 ? new Sum[static_cast<size_t>(problem.layout.outputs * plan.split)] : nullptr;
-  const ExactJob<T> job{problem, plan, words, static_cast<const T*>(in), out, partials};
+  const ExactJob<T> job{problem, plan, static_cast<const T*>(in), out, partials};
   const Task task = [](void* context, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) static_cast<const ExactJob<T>*>(context)->run(i);
   };
@@ -163,17 +161,16 @@ void run_typed(const Problem& problem, const ExactPlan& plan, bool words, const 
 
 }  // namespace
 
-void run_exactly(const Problem& problem, const ExactPlan& plan, bool words, const void* in, void* out,
-                 const Threads& threads) {
+void run_exactly(const Problem& problem, const ExactPlan& plan, const void* in, void* out, const Threads& threads) {
   switch (problem.in) {
     case DType::Float16:
-      return run_typed<Half>(problem, plan, words, in, out, threads);
+      return run_typed<Half>(problem, plan, in, out, threads);
     case DType::BFloat16:
-      return run_typed<BFloat16>(problem, plan, words, in, out, threads);
+      return run_typed<BFloat16>(problem, plan, in, out, threads);
     case DType::Float32:
-      return run_typed<float>(problem, plan, words, in, out, threads);
+      return run_typed<float>(problem, plan, in, out, threads);
     default:
-      return run_typed<double>(problem, plan, words, in, out, threads);
+      return run_typed<double>(problem, plan, in, out, threads);
   }
 }
 

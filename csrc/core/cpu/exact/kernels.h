@@ -6,7 +6,7 @@
 
 namespace torch_reduce::cpu {
 
-using RunExactly = void(const Problem& problem, const ExactPlan& plan, bool words, const void* in, void* out,
+using RunExactly = void(const Problem& problem, const ExactPlan& plan, const void* in, void* out,
                         const Threads& threads);
 namespace baseline {
 RunExactly run_exactly;

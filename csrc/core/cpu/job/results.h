@@ -55,7 +55,7 @@ Write<Acc> writer_to(DType out) {
     constexpr bool is_wider = std::is_same<Out, double>::value && sizeof(Acc) == 4;
     if constexpr (is_integer && !std::is_same<Acc, int64_t>::value)
       return nullptr;  // those are reduced in int64
-    else if constexpr (is_integer && std::is_same<Op, Mean>::value)
+    else if constexpr (is_integer && Op::divides)
       return nullptr;  // a mean is floating
     else if constexpr (is_wider)
       return nullptr;  // reduced in fp64
@@ -64,14 +64,17 @@ Write<Acc> writer_to(DType out) {
   });
 }
 
+// Of the operator whose elements `Op`'s kernels combine: its finish, which may be another's than Op's.
 template <class Op, class Acc>
 Write<Acc> make_writer(const Problem& p) {
-  if constexpr (std::is_same<Op, Sum>::value) {
-    if (p.op == torch_reduce::Op::Mean) return writer_to<Mean, Acc>(p.out);
-  } else if constexpr (!std::is_same<Op, Prod>::value && std::is_same<Acc, int64_t>::value) {
+  if constexpr (Op::selects && std::is_same<Acc, int64_t>::value) {
     if (p.in == DType::UInt64) return write_flipped;
   }
-  return writer_to<Op, Acc>(p.out);
+  return with_operator(p.op, [&](auto tag) -> Write<Acc> {
+    using Asked = typename decltype(tag)::type;
+    if constexpr (std::is_same<cpu_kernels<Asked>, Op>::value) return writer_to<Asked, Acc>(p.out);
+    return nullptr;
+  });
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -45,7 +45,7 @@ void extreme_keys(const T* x, int64_t n, Acc* __restrict out) {
   const Int above = ordered_key(bit_cast<Int>(inf)), below = ordered_key(bit_cast<Int>(-inf));
   for (int l = 0; l < kSubtrees; ++l) {
     const Int high = largest[l / kWidth][l % kWidth], low = smallest[l / kWidth][l % kWidth];
-    const Int key = std::is_same<Op, Max>::value ? high : low;
+    const Int key = Op::is_max ? high : low;
     out[l] = high > above || low < below ? nan : bit_cast<Acc>(ordered_key(key));  // the key of the key is the float
   }
 }
@@ -54,7 +54,7 @@ void extreme_keys(const T* x, int64_t n, Acc* __restrict out) {
 // alone.
 template <class Op, class T>
 constexpr bool has_extreme_bits =
-    (std::is_same<Op, Max>::value || std::is_same<Op, Min>::value) && sizeof(T) < 8 && kVectorBytes > 16 &&
+    Op::selects && sizeof(T) < 8 && kVectorBytes > 16 &&
     (std::is_floating_point<T>::value || std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value);
 
 // What three comparisons of the bits tell of some floats, without a key for each. Those without a sign order like
@@ -70,7 +70,7 @@ struct ExtremeBits {
   template <class Op>
   static TR_HD T result(Int high, Bits low, Bits far) {
     const Bits nan = (high > kInf) | (far > kNegativeInf) ? static_cast<Bits>(-1) : Bits(0);
-    const bool is_max = std::is_same<Op, Max>::value, sign = (is_max ? high : static_cast<Int>(far)) < 0;
+    const bool is_max = Op::is_max, sign = (is_max ? high : static_cast<Int>(far)) < 0;
     const Bits ends = is_max ? static_cast<Bits>(high) : low, others = is_max ? low : far;
     return bit_cast<T>(static_cast<Bits>((sign ? others : ends) | nan));
   }

@@ -10,10 +10,9 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Op, class T, class Acc>
 struct LeafType {
   static constexpr bool is_small = std::is_integral<T>::value && sizeof(T) < 4;
-  static constexpr bool is_extreme = std::is_same<Op, Max>::value || std::is_same<Op, Min>::value;
   using extreme_type = std::conditional_t<std::is_integral<T>::value, T, Acc>;
-  using sum_type = std::conditional_t<std::is_same<Op, Sum>::value && is_small, int32_t, Acc>;
-  using type = std::conditional_t<is_extreme, extreme_type, sum_type>;
+  using sum_type = std::conditional_t<Op::adds && is_small, int32_t, Acc>;
+  using type = std::conditional_t<Op::selects, extreme_type, sum_type>;
 };
 
 template <class T, class Acc>

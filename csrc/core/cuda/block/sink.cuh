@@ -15,7 +15,7 @@ struct Sink {
   int64_t unit_stride, output_stride;
   int64_t n;  // elements per output
   DType type;
-  bool mean;
+  bool divides;     // results are means
   uint64_t mirror;  // of results, as Source::mirror of elements of the compute type
   bool results;     // `to` is the output, and its kept dims may be several; else scratch
   bool atomic;      // `to` is the output, of the compute type, and zero before the first addition
@@ -26,10 +26,10 @@ struct Sink {
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
-__device__ __forceinline__ void write(void* out, int64_t place, DType type, bool mean, int64_t n, Acc v,
+__device__ __forceinline__ void write(void* out, int64_t place, DType type, bool divides, int64_t n, Acc v,
                                       uint64_t mirror) {
-  if constexpr (std::is_same<O, Sum>::value) {
-    if (mean) return store<O>(out, place, type, Mean::finish(v, n));
+  if constexpr (O::adds) {
+    if (divides) return store<O>(out, place, type, divide_by_count(v, n));
   }
   const auto finished = O::finish(mirrored<O>(v, mirror), n);
   if (type == dtype_of<Likely>::value) return put<Likely>(out, place, finished);
@@ -47,10 +47,10 @@ __device__ __forceinline__ void add_atomically(Acc* target, Acc v) {
 
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v) {
-  if constexpr (std::is_same<O, Sum>::value) {
+  if constexpr (O::adds) {
     if (s.atomic) return add_atomically(static_cast<Acc*>(s.to) + place, v);
   }
-  write<O, Likely>(s.to, place, s.type, s.mean, s.n, v, s.mirror);
+  write<O, Likely>(s.to, place, s.type, s.divides, s.n, v, s.mirror);
 }
 
 // Where the value of a unit of an output goes.

@@ -24,8 +24,8 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
   } pack;
 #pragma unroll
   for (int e = 0; e < V; ++e) {
-    if constexpr (std::is_same<O, Sum>::value && std::is_floating_point<Acc>::value) {
-      pack.e[e] = Narrow<Out, Acc>::from(s.mean ? Mean::finish(c.e[e], s.n) : Sum::finish(c.e[e], s.n));
+    if constexpr (O::adds && std::is_floating_point<Acc>::value) {
+      pack.e[e] = Narrow<Out, Acc>::from(s.divides ? divide_by_count(c.e[e], s.n) : O::finish(c.e[e], s.n));
     } else {
       pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.n));
     }
@@ -99,7 +99,7 @@ constexpr int64_t columns_bytes =
 // has more elements. Half of a batch is being loaded while the other half is combined.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A>>
 __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
-                                  tuning::columns_ctas_at_once(A == Access::Anywhere, columns_bytes<O, In, Acc, A>,
+                                  tuning::columns_ctas_at_once(A == Access::Unaligned, columns_bytes<O, In, Acc, A>,
                                                                Leaves* Steps) *
                                       tuning::kColumnsWarps / columns_most_warps<A, Clusters>)
     columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
 
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   const int across = 1 << a.log_across, x = lane & (across - 1);
-  const int owners = A == Access::Anywhere ? across - 1 : across;  // of the lanes side by side, those with columns
+  const int owners = A == Access::Unaligned ? across - 1 : across;  // of the lanes side by side, those with columns
   const int warp_y = warp >> a.log_warps_across, warp_x = warp & ((1 << a.log_warps_across) - 1);
   const int width = (V * owners) << a.log_warps_across;  // columns of the tile
 
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   const int mine = (warp_x * owners + x) * V;
   const bool inside = x < owners && column0 + mine < a.columns;
   // A lane beyond the last column reads the tile's first ones, to no effect: loads need no predicate.
-  const int64_t column = column0 + mine < a.columns + (A == Access::Anywhere ? V : 0) ? column0 + mine : column0;
+  const int64_t column = column0 + mine < a.columns + (A == Access::Unaligned ? V : 0) ? column0 + mine : column0;
   const int64_t left_of_row = a.columns - column;
   const int64_t start =
       a.outer.in(outer) + (A == Access::Strided || A == Access::Pairs ? column * a.column_stride : column);
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
 
   auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
   auto full = [&](int64_t row) {
-    return row + (1 << log_leaves) + (Steps - 1) * kLeaves + (A == Access::Anywhere ? 2 : 0) <= a.n;
+    return row + (1 << log_leaves) + (Steps - 1) * kLeaves + (A == Access::Unaligned ? 2 : 0) <= a.n;
   };
   Loads<O, In, Acc, A, kHalf, Steps> lower, upper;
   int64_t row = first(0);
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   } else if (alone) {
     if (lane < across && inside) {
       bool wide = false;
-      if constexpr (V > 1) wide = a.wide_store && (A != Access::Anywhere || left_of_row >= V);
+      if constexpr (V > 1) wide = a.wide_store && (A != Access::Unaligned || left_of_row >= V);
       if (wide) {
         if constexpr (V > 1) {
           int64_t place = column0 + mine + outer * a.sink.output_stride;
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
       } else {
 #pragma unroll
         for (int e = 0; e < V; ++e) {
-          if (A != Access::Anywhere || e < left_of_row) send(column0 + mine + e, c.e[e]);
+          if (A != Access::Unaligned || e < left_of_row) send(column0 + mine + e, c.e[e]);
         }
       }
     }

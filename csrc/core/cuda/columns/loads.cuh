@@ -82,13 +82,13 @@ __device__ __forceinline__ auto widen_pair(PairOf<In> raw, const Source& source)
 constexpr int kLogBatchesTogether = 6;
 template <class O, class In, class Acc>
 using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <= 2 && !std::is_same<In, Any>::value &&
-                                        !std::is_same<O, Prod>::value,
+                                        !O::has_few_kernels,
                                     int32_t, Acc>;
 
 // Whether a batch's columns are added up two to a register.
 template <class O, class In, Access A>
-constexpr bool packs_columns = std::is_same<O, Sum>::value && sizeof(In) == 1 && !std::is_same<In, Any>::value &&
-                               A != Access::Strided && A != Access::Pairs;
+constexpr bool packs_columns =
+    O::adds && sizeof(In) == 1 && !std::is_same<In, Any>::value && A != Access::Strided && A != Access::Pairs;
 template <class O, class In, class Acc, Access A>
 using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
                                         Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;
@@ -194,7 +194,7 @@ struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
 // The same of columns that begin anywhere: a lane's 16 bytes hold the first of its columns, and the rest is in those of
 // the next lane. A leaf's elements are 256 rows apart, so all of its loads straddle alike.
 template <class O, class In, class Acc, int Leaves, int Steps>
-struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
+struct Loads<O, In, Acc, Access::Unaligned, Leaves, Steps> {
   static_assert(kLeaves * sizeof(In) % 16 == 0, "a leaf's steps are multiples of 16 bytes apart");
   static constexpr int V = vector_width<In>;
   uint4 raw[Leaves][Steps];
@@ -203,7 +203,7 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
 
   // `left` columns before the end of a row. `all` says that every row exists, and two more, so that 32 bytes behind its
   // end are the tensor's.
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Anywhere>& a, int64_t start, int64_t left,
+  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Unaligned>& a, int64_t start, int64_t left,
                                        int64_t row, bool all) {
     const In* source = static_cast<const In*>(a.source.data) + start;
     const In* first = source + row * a.next_row;
@@ -241,7 +241,7 @@ struct Loads<O, In, Acc, Access::Anywhere, Leaves, Steps> {
   }
 
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s) const {
-    return columns_of_load<O, In, Acc, Access::Anywhere>(join_with_next_lane<In>(raw[k][s], shift(k)), source);
+    return columns_of_load<O, In, Acc, Access::Unaligned>(join_with_next_lane<In>(raw[k][s], shift(k)), source);
   }
 
  private:

@@ -12,13 +12,13 @@
 
 namespace torch_reduce::cuda {
 
-inline ExactSink make_exact_sink(const Problem& p, bool words, const Buffers& b) {
-  return {b.out, p.out, words, p.op == Op::Mean ? p.layout.n : 1};
+inline ExactSink make_exact_sink(const exact::ExactPlan& plan, const Problem& p, const Buffers& b) {
+  return {b.out, p.out, plan.words, traits_of(p.op).divides ? p.layout.n : 1};
 }
 
 template <Access A>
-RowSource<A> row_source(const exact::ExactPlan& plan, const Layout& layout, const void* in, int width) {
-  RowSource<A> s{in, layout.n, plan.row_span, {}, ReducedIndex<A>(layout)};
+RowSource<A> row_source(int64_t span, const Layout& layout, const void* in, int width) {
+  RowSource<A> s{in, layout.n, span, {}, ReducedIndex<A>(layout)};
   if constexpr (A == Access::Segmented) {
     s.segments = segments(layout, width);
   }
@@ -26,13 +26,13 @@ RowSource<A> row_source(const exact::ExactPlan& plan, const Layout& layout, cons
 }
 
 template <class In, Access A>
-cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b,
-                             const ExactSink& sink, const Launch& l, bool dependent) {
+cudaError_t start_exact(const exact::RowsPlan& rows, const exact::ExactPlan& plan, const Layout& layout,
+                        const Buffers& b, const ExactSink& sink, const Launch& l) {
   constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
-  const RowSource<A> source = row_source<A>(plan, layout, b.in, vector_width<In>);
-  if (plan.warp_rows > 0) {
-    const ExactWarpRowsArgs<A> a{source, layout.outputs, plan.warp_rows, ExactKept<A>(layout, 0), sink};
-    const bool one_tile = plan.unit_tiles == 1;
+  const RowSource<A> source = row_source<A>(rows.span, layout, b.in, vector_width<In>);
+  if (rows.warp_rows > 0) {
+    const ExactWarpRowsArgs<A> a{source, layout.outputs, rows.warp_rows, ExactKept<A>(layout, 0), sink};
+    const bool one_tile = rows.unit_tiles == 1;
     return start(one_tile ? exact_warp_rows<In, A, kLoads, true> : exact_warp_rows<In, A, kLoads, false>, a, l);
   }
   ExactPartials partials{};
@@ -44,33 +44,33 @@ cudaError_t start_exact_rows(const exact::ExactPlan& plan, const Layout& layout,
   const ExactRowsArgs<A> a{source,
                            layout.outputs,
                            FastDivisor(plan.units),
-                           plan.log_team,
-                           plan.unit_tiles,
+                           rows.log_team,
+                           rows.unit_tiles,
                            ExactKept<A>(layout, 0),
                            partials,
                            sink};
   auto* kernel = exact_rows<In, A, kLoads>;
   if constexpr (A == Access::Contiguous) {
-    if (plan.loads == exact::kRowsMostLoads) kernel = exact_rows<In, A, exact::kRowsMostLoads>;
+    if (rows.loads == exact::kRowsMostLoads) kernel = exact_rows<In, A, exact::kRowsMostLoads>;
   }
   const cudaError_t status = start(kernel, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   const ExactFinishArgs finish{partials, sink, KeptIndex<Access::Strided>(layout, 0)};
-  return start(exact_finish<In>, finish, Launch{layout.outputs, kExactFinishThreads, 0, l.stream, dependent});
+  return start(exact_finish<In>, finish, Launch{layout.outputs, kExactFinishThreads, 0, l.stream, l.dependent});
 }
 
 template <class In, Access A>
-cudaError_t start_exact_short_rows(const exact::ExactPlan& plan, const Layout& layout, const void* in,
-                                   const ExactSink& sink, const Launch& l) {
-  const ExactShortRowsArgs<A> a{in,
+cudaError_t start_exact(const exact::ShortRowsPlan& rows, const exact::ExactPlan&, const Layout& layout,
+                        const Buffers& b, const ExactSink& sink, const Launch& l) {
+  const ExactShortRowsArgs<A> a{b.in,
                                 sink,
                                 layout.n,
                                 layout.outputs,
-                                plan.log_lanes,
+                                rows.log_lanes,
                                 ExactKept<A>(layout, 0),
                                 ReducedIndex<Access::Strided>(layout)};
   if constexpr (A == Access::Strided) {
-    if (plan.loads > 1) return start(exact_short_rows<In, A, tuning::kShortRowsElements>, a, l);
+    if (rows.loads > 1) return start(exact_short_rows<In, A, tuning::kShortRowsElements>, a, l);
   }
   return start(exact_short_rows<In, A, 1>, a, l);
 }
@@ -94,77 +94,76 @@ ColumnSource<A> column_source(const Layout& layout, const void* in) {
 }
 
 template <class In, Access A>
-cudaError_t start_exact_columns(const exact::ExactPlan& plan, const Layout& layout, const Buffers& b,
-                                const ExactSink& sink, const Launch& l, bool dependent) {
+cudaError_t start_exact(const exact::ShortColumnsPlan& columns, const exact::ExactPlan&, const Layout& layout,
+                        const Buffers& b, const ExactSink& sink, const Launch& l) {
+  constexpr int kWidth = exact_width<In, A>;
+  const int64_t batches = layout.outputs / layout.kept[layout.kept_dims - 1].size;
+  const bool wide = kWidth > 1 && sink.type == dtype_of<In>::value && !sink.words &&
+                    stores_are_aligned(layout, b.out, kWidth, sizeof(In));
+  const ExactShortColumnsArgs<A> a{column_source<A>(layout, b.in), sink, FastDivisor(columns.tiles / batches),
+                                   53 - log2_above(layout.n), wide};
+  return start(exact_short_columns<In, A, exact::kShortColumnsLoads>, a, l);
+}
+
+template <class In, Access A>
+cudaError_t start_exact(const exact::ColumnsPlan& cut, const exact::ExactPlan& plan, const Layout& layout,
+                        const Buffers& b, const ExactSink& sink, const Launch& l) {
   using F = exact::FormatOf<In>;
   const int64_t columns = layout.kept[layout.kept_dims - 1].size, batches = layout.outputs / columns;
-  const int64_t tiles_across = plan.column_tiles / batches;
-  if (plan.direct) {
-    constexpr int kWidth = exact_width<In, A>;
-    const bool wide = kWidth > 1 && sink.type == dtype_of<In>::value && !sink.words &&
-                      stores_are_aligned(layout, b.out, kWidth, sizeof(In));
-    const ExactShortColumnsArgs<A> a{column_source<A>(layout, b.in), sink, FastDivisor(tiles_across),
-                                     53 - log2_above(layout.n), wide};
-    return start(exact_short_columns<In, A, exact::kShortColumnsLoads>, a, l);
-  }
-  ColumnPartials partials{nullptr,
-                          nullptr,
-                          nullptr,
-                          layout.outputs,
-                          static_cast<uint32_t>(plan.column_tiles),
-                          static_cast<uint32_t>(plan.units)};
+  const int64_t tiles_across = cut.tiles / batches;
+  ColumnPartials partials{
+      nullptr, nullptr, nullptr, layout.outputs, static_cast<uint32_t>(cut.tiles), static_cast<uint32_t>(plan.units)};
   if (plan.units > 1) {
     partials.sums = static_cast<int64_t*>(b.scratch);
     partials.words = partials.sums + plan.units * 2 * layout.outputs;
     partials.headers =
         reinterpret_cast<ColumnPartials::Header*>(partials.words + plan.units * F::kWords * layout.outputs);
   }
-  const ExactColumnsArgs<A> a{FastDivisor(plan.column_tiles),
+  const ExactColumnsArgs<A> a{FastDivisor(cut.tiles),
                               FastDivisor(tiles_across),
-                              plan.unit_rows,
+                              cut.unit_rows,
                               column_source<A>(layout, b.in),
                               sink,
                               partials,
-                              plan.log_across,
-                              exact::most_adds(kWarp >> plan.log_across),
-                              exact::most_apart(plan.unit_rows)};
+                              cut.log_across,
+                              exact::most_adds(kWarp >> cut.log_across),
+                              exact::most_apart(cut.unit_rows)};
   const cudaError_t status = start(exact_columns<In, A, exact::kColumnsLoads>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
-  const int64_t ctas_across = ((columns - 1) >> plan.finish_log_across) + 1;
+  const int64_t ctas_across = ((columns - 1) >> cut.finish_log_across) + 1;
   const ExactFinishColumnsArgs finish{sink,
                                       partials,
                                       FastDivisor(columns),
                                       FastDivisor(ctas_across),
-                                      plan.finish_log_across,
-                                      log2_above(exact_width<In, A> << plan.log_across),
+                                      cut.finish_log_across,
+                                      log2_above(exact_width<In, A> << cut.log_across),
                                       static_cast<uint32_t>(tiles_across),
                                       layout.kept[layout.kept_dims - 1].out_stride,
                                       KeptIndex<Access::Strided>(layout, 1),
                                       exact::most_apart(layout.n)};
   return start(exact_finish_columns<In>, finish,
-               Launch{ctas_across * batches, plan.finish_block, 0, l.stream, dependent});
+               Launch{ctas_across * batches, cut.finish_block, 0, l.stream, l.dependent});
 }
 
+// A plan's own part chooses among the functions above, its access the instantiation.
 template <class In>
-cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, bool words, const Buffers& b,
-                               cudaStream_t stream, bool dependent) {
-  const ExactSink sink = make_exact_sink(p, words, b);
+cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                               bool dependent) {
+  const ExactSink sink = make_exact_sink(plan, p, b);
   const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent};
-  const Layout& layout = p.layout;
-  switch (plan.family) {
-    case Family::Rows:
-      if (plan.segmented) return start_exact_rows<In, Access::Segmented>(plan, layout, b, sink, l, dependent);
-      if (plan.vector) return start_exact_rows<In, Access::Contiguous>(plan, layout, b, sink, l, dependent);
-      return start_exact_rows<In, Access::Strided>(plan, layout, b, sink, l, dependent);
-    case Family::ShortRows:
-      if (plan.segmented) return start_exact_short_rows<In, Access::Segmented>(plan, layout, b.in, sink, l);
-      if (plan.vector) return start_exact_short_rows<In, Access::Contiguous>(plan, layout, b.in, sink, l);
-      return start_exact_short_rows<In, Access::Strided>(plan, layout, b.in, sink, l);
-    default:
-      if (plan.segmented) return start_exact_columns<In, Access::Segmented>(plan, layout, b, sink, l, dependent);
-      if (plan.vector) return start_exact_columns<In, Access::Contiguous>(plan, layout, b, sink, l, dependent);
-      return start_exact_columns<In, Access::Strided>(plan, layout, b, sink, l, dependent);
-  }
+  return std::visit(
+      [&](const auto& own) -> cudaError_t {
+        if constexpr (std::is_same<std::decay_t<decltype(own)>, std::monostate>::value) {
+          return cudaSuccess;
+        } else if (plan.access == Access::Segmented) {
+          return start_exact<In, Access::Segmented>(own, plan, p.layout, b, sink, l);
+        } else if (plan.access == Access::Contiguous) {
+          return start_exact<In, Access::Contiguous>(own, plan, p.layout, b, sink, l);
+        } else {
+          return start_exact<In, Access::Strided>(own, plan, p.layout, b, sink, l);
+        }
+      },
+      plan.own);
 }
 
 }  // namespace torch_reduce::cuda

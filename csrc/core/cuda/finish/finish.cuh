@@ -19,7 +19,7 @@ struct FinishArgs {
   int64_t out_stride;   // Contiguous
   uint32_t units;
   DType type;
-  bool mean;
+  bool divides;
   uint64_t mirror;
   int log_across;        // many outputs: 2^log_across threads side by side
   int units_per_thread;  // a power of two
@@ -31,13 +31,12 @@ template <class O, class Acc, Access A>
 __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_t output, Acc v) {
   int64_t place = output * a.out_stride;
   if constexpr (A != Access::Contiguous) place = a.kept.out(output);
-  write<O, Acc>(a.out, place, a.type, a.mean, a.n, v, a.mirror);
+  write<O, Acc>(a.out, place, a.type, a.divides, a.n, v, a.mirror);
 }
 
-// Units that a thread takes side by side: 64 bytes of them.
+// Units that a thread takes side by side.
 template <class Acc>
-constexpr int kFinishSideBySide = 64 / static_cast<int>(sizeof(Acc));
-constexpr int kFinishAtOnce = 8;  // units that a thread takes one below the other
+constexpr int kFinishSideBySide = tuning::finish_side_by_side(sizeof(Acc));
 constexpr int kFinishLevels = 8;  // of a thread's tree over those: more than scratch has room for
 
 // Few outputs, one a CTA, or one a cluster of CTAs: [output][unit], rows of units aligned to 16 bytes. A thread owns
@@ -113,10 +112,10 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_many(const __gr
   allow_next_kernel();
   Counter<O, Acc, kFinishLevels> counter;
 #pragma unroll 1
-  for (int u = 0; u < a.units_per_thread; u += kFinishAtOnce) {
-    Acc at_once[kFinishAtOnce];
+  for (int u = 0; u < a.units_per_thread; u += tuning::kFinishAtOnce) {
+    Acc at_once[tuning::kFinishAtOnce];
 #pragma unroll
-    for (int i = 0; i < kFinishAtOnce; ++i) {
+    for (int i = 0; i < tuning::kFinishAtOnce; ++i) {
       const uint32_t unit = first + u + i;
       const bool exists = u + i < a.units_per_thread && unit < units;
       at_once[i] = exists ? column[unit * a.outputs] : O::template identity<Acc>();

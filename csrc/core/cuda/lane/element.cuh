@@ -20,10 +20,10 @@ __device__ __forceinline__ int64_t address_of(const Source& s) { return reinterp
 
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
-// Min has no kernels: the smallest is the largest of the mirrored elements, mirrored. To mirror is to flip bits: the
-// sign of floating elements, all bits of integers.
+// A mirrored operator has no kernels: the smallest is the largest of the mirrored elements, mirrored. To mirror is to
+// flip bits: the sign of floating elements, all bits of integers.
 template <class O>
-constexpr bool mirrors = std::is_same<O, Max>::value;
+constexpr bool mirrors = O::selects;
 
 inline uint64_t mirror_of(DType type) {
   switch (type) {
@@ -40,9 +40,9 @@ inline uint64_t mirror_of(DType type) {
 }
 
 // Of the elements, and of the result in the compute type.
-inline uint64_t mirror_of_elements(const Problem& p) { return p.op == Op::Min ? mirror_of(p.in) : 0; }
+inline uint64_t mirror_of_elements(const Problem& p) { return traits_of(p.op).mirrored ? mirror_of(p.in) : 0; }
 inline uint64_t mirror_of_result(const Problem& p) {
-  if (p.op != Op::Min) return 0;
+  if (!traits_of(p.op).mirrored) return 0;
   const bool unsigned_bytes = p.in == DType::Bool || p.in == DType::UInt8;  // that have become positive integers
   return unsigned_bytes ? 0xff : mirror_of(p.compute);
 }
@@ -123,7 +123,7 @@ __device__ __forceinline__ In identity_element() {
   } else if constexpr (std::is_same<In, Half>::value || std::is_same<In, BFloat16>::value) {
     return Narrow<In, float>::from(O::template identity<float>());
   } else if constexpr (std::is_same<In, Bool>::value) {
-    return {static_cast<uint8_t>(std::is_same<O, Prod>::value)};
+    return {static_cast<uint8_t>(O::template identity<uint8_t>() != 0)};
   } else {
     return O::template identity<In>();
   }

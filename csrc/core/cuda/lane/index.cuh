@@ -6,20 +6,10 @@
 
 #include "core/cuda/lane/device.cuh"
 #include "core/cuda/lane/fast_divide.cuh"
+#include "core/plan/gpu/access.h"
 #include "core/plan/gpu/plan.h"
 
 namespace torch_reduce::cuda {
-
-// How a kernel walks the reduced dims.
-enum class Access {
-  Contiguous,         // 16-byte loads, one reduced and one kept dim
-  Segmented,          // 16-byte loads, up to two reduced and kFewDims kept dims
-  Anywhere,           // 16-byte loads of what begins at any element, up to kFewDims kept dims and one reduced dim, ...
-  AnywhereSegmented,  // ... or two
-  Runs,               // the same of any number of reduced dims, whose innermost are runs, where the order is free
-  Strided,            // an element at a time, from anywhere
-  Pairs,              // two elements at a time, columns side by side, from anywhere at multiples of both
-};
 
 // The kept dims without the innermost `skip`, which the caller walks itself.
 //
@@ -66,15 +56,15 @@ struct KeptIndex<Access::Segmented> {
 };
 
 template <>
-struct KeptIndex<Access::Anywhere> : KeptIndex<Access::Segmented> {
+struct KeptIndex<Access::Unaligned> : KeptIndex<Access::Segmented> {
   using KeptIndex<Access::Segmented>::KeptIndex;
 };
 template <>
-struct KeptIndex<Access::AnywhereSegmented> : KeptIndex<Access::Segmented> {
+struct KeptIndex<Access::UnalignedSegmented> : KeptIndex<Access::Segmented> {
   using KeptIndex<Access::Segmented>::KeptIndex;
 };
 template <>
-struct KeptIndex<Access::Runs> : KeptIndex<Access::Segmented> {
+struct KeptIndex<Access::Unordered> : KeptIndex<Access::Segmented> {
   using KeptIndex<Access::Segmented>::KeptIndex;
 };
 
@@ -207,7 +197,7 @@ struct ReducedIndex<Access::Pairs> : ReducedIndex<Access::Strided> {
 // The reduced dims but the innermost, up to kStraightDims, whose quotients exist and whose steps fit: from a run's
 // number to the bytes before its first element.
 template <>
-struct ReducedIndex<Access::Runs> {
+struct ReducedIndex<Access::Unordered> {
   int dims;
   int32_t stride;  // of one dim
   Quotients quotients;
@@ -240,7 +230,7 @@ KeptIndex<A> kept_index(const Layout& l, int skip, DType in) {
 }
 template <Access A>
 ReducedIndex<A> reduced_index(const Layout& l, DType in) {
-  if constexpr (A == Access::Strided || A == Access::Pairs || A == Access::Runs) {
+  if constexpr (A == Access::Strided || A == Access::Pairs || A == Access::Unordered) {
     return ReducedIndex<A>(l, static_cast<int64_t>(size_of(in)));
   } else {
     return ReducedIndex<A>(l);
@@ -268,13 +258,13 @@ inline Segments segments(const Layout& l, int64_t elements_per_index) {
 }
 
 // Runs of neighbours, by loads.
-struct Runs {
+struct UnorderedSegments {
   FastDivisor vectors;  // of each
   uint32_t last;        // run's number
   int length;           // in elements
 
-  Runs(const Plan& plan, const Layout& l)
-      : vectors(plan.run_vectors),
+  UnorderedSegments(int64_t vectors_of_segment, const Layout& l)
+      : vectors(vectors_of_segment),
         last(static_cast<uint32_t>(l.n / l.reduced[l.reduced_dims - 1].size - 1)),
         length(static_cast<int>(l.reduced[l.reduced_dims - 1].size)) {}
 };

@@ -15,19 +15,31 @@ cudaError_t launch_operator(const Plan& plan, const Problem& p, const Buffers& b
   }
 }
 
+cudaError_t launch_plan(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+  return with_operator(p.op, [&](auto tag) {
+    return launch_operator<gpu_kernels<typename decltype(tag)::type>>(plan, p, b, stream, dependent);
+  });
+}
+
+cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                        bool dependent) {
+  switch (p.in) {
+    case DType::Float16:
+      return launch_exact_typed<Half>(plan, p, b, stream, dependent);
+    case DType::BFloat16:
+      return launch_exact_typed<BFloat16>(plan, p, b, stream, dependent);
+    case DType::Float32:
+      return launch_exact_typed<float>(plan, p, b, stream, dependent);
+    default:
+      return launch_exact_typed<double>(plan, p, b, stream, dependent);
+  }
+}
+
 }  // namespace
 
-cudaError_t launch(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
-  if (plan.family == Family::Empty) return cudaSuccess;
-  switch (p.op) {
-    case Op::Sum:
-    case Op::Mean:
-      return launch_operator<Sum>(plan, p, b, stream, dependent);
-    case Op::Prod:
-      return launch_operator<Prod>(plan, p, b, stream, dependent);
-    default:
-      return launch_operator<Max>(plan, p, b, stream, dependent);
-  }
+cudaError_t launch(const Work& work, const Buffers& b, cudaStream_t stream, bool dependent) {
+  if (work.problem.layout.outputs == 0) return cudaSuccess;
+  return std::visit([&](const auto& plan) { return launch_plan(plan, work.problem, b, stream, dependent); }, work.plan);
 }
 
 }  // namespace torch_reduce::cuda

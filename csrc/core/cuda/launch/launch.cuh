@@ -41,7 +41,7 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   s.atomic = plan.finish == Finish::Atomic;
   s.cluster = plan.finish == Finish::Cluster;
   s.results = plan.finish != Finish::Partials;
-  s.mean = p.op == Op::Mean && plan.finish != Finish::Partials;
+  s.divides = traits_of(p.op).divides && plan.finish != Finish::Partials;
   if (s.results) {
     s.mirror = mirror_of_result(p);
     s.to = b.out;
@@ -51,8 +51,8 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   }
   s.to = b.scratch;
   s.type = p.compute;
-  s.unit_stride = plan.few_outputs ? 1 : l.outputs;
-  s.output_stride = plan.few_outputs ? plan.padded_units : 1;
+  s.unit_stride = plan.second.few_outputs ? 1 : l.outputs;
+  s.output_stride = plan.second.few_outputs ? plan.second.padded_units : 1;
   return s;
 }
 
@@ -65,19 +65,22 @@ cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, c
                  stream,    dependent,  plan.finish == Finish::Cluster ? static_cast<int>(plan.units) : 1};
   cudaError_t status = atomic ? start_zero<Acc>(p, b, stream, dependent) : cudaSuccess;
   if (status != cudaSuccess) return status;
-  switch (plan.family) {
-    case Family::Rows:
-      status = start_rows<O>(plan, p, source, sink, l);
-      break;
-    case Family::ShortRows:
-      status = start_short_rows<O>(plan, p, source, sink, l);
-      break;
-    case Family::Tiles:
-      status = start_tiles<O>(plan, p, source, sink, l);
-      break;
-    default:
-      status = start_columns<O>(plan, p, source, sink, l);
-  }
+  struct {
+    const Plan& plan;
+    const Problem& p;
+    const Source& source;
+    const Sink<Acc>& sink;
+    const Launch& l;
+    cudaError_t operator()(std::monostate) const { return cudaSuccess; }
+    cudaError_t operator()(const RowsPlan&) const { return start_rows<O>(plan, p, source, sink, l); }
+    cudaError_t operator()(const ShortRowsPlan&) const { return start_short_rows<O>(plan, p, source, sink, l); }
+    cudaError_t operator()(const CopiesPlan&) const { return start_copies<O>(plan, p, source, sink, l); }
+    cudaError_t operator()(const ColumnsPlan&) const { return start_columns<O>(plan, p, source, sink, l); }
+    cudaError_t operator()(const StackedPlan&) const { return start_stacked<O>(plan, p, source, sink, l); }
+    cudaError_t operator()(const TilesPlan&) const { return start_tiles_or_strips<O>(plan, p, source, sink, l); }
+    cudaError_t operator()(const StripsPlan&) const { return start_tiles_or_strips<O>(plan, p, source, sink, l); }
+  } start_kernel{plan, p, source, sink, l};
+  status = std::visit(start_kernel, plan.own);
   if (status == cudaSuccess && plan.finish == Finish::Partials) {
     status = start_finish<O, Acc>(plan, p, b, stream, dependent);
   }

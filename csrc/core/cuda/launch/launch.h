@@ -1,10 +1,10 @@
-// Runs a plan on a GPU. No PyTorch: pointers and a stream in, an error code out.
+// Runs work on a GPU. No PyTorch: pointers and a stream in, an error code out.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include "core/cuda/start/buffers.h"
-#include "core/plan/gpu/plan.h"
+#include "core/plan/gpu/work.h"
 
 namespace torch_reduce::cuda {
 
@@ -13,14 +13,20 @@ namespace torch_reduce::cuda {
 // what comes before it (block/dependent_launch.cuh).
 bool has_dependent_launch(int device);
 
-// `dependent_launch`: as above.
-// Nothing is synchronised; the current device must be the stream's.
-cudaError_t launch(const Plan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
-                   bool dependent_launch);
+// What plans may know of a device, which is the current one.
+cudaError_t describe_current_gpu(int device, Gpu& gpu);
 
-// One per operator and compute type, each in a file of its own so that they compile side by side.
+// `dependent_launch`: as above. Nothing is synchronised; the current device must be the stream's. The output of
+// superaccumulators has strides that count words.
+cudaError_t launch(const Work& work, const Buffers& buffers, cudaStream_t stream, bool dependent_launch);
+
+// One per operator and compute type, and one per element type of exact sums, each in a file of its own so that they
+// compile side by side.
 template <class O, class Acc>
 cudaError_t launch_typed(const Plan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
                          bool dependent_launch);
+template <class In>
+cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& problem, const Buffers& buffers,
+                               cudaStream_t stream, bool dependent_launch);
 
 }  // namespace torch_reduce::cuda

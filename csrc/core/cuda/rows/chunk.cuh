@@ -18,7 +18,8 @@ struct RowsArgs {
   bool interleaved;  // where rows_interleave
   KeptIndex<A> kept;
   Sink<Acc> sink;
-  std::conditional_t<A == Access::Runs, Runs, Segments> segments;  // of vectors; AnywhereSegmented: of elements
+  std::conditional_t<A == Access::Unordered, UnorderedSegments, Segments>
+      segments;  // of vectors; AnywhereSegmented: of elements
   ReducedIndex<A> reduced;
 };
 

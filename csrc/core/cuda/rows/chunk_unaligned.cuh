@@ -14,7 +14,7 @@
 namespace torch_reduce::cuda {
 
 template <class O, class In, class Acc>
-struct Chunk<O, In, Acc, Access::Anywhere> {
+struct Chunk<O, In, Acc, Access::Unaligned> {
   static constexpr int V = vector_width<In>;
   static constexpr int kLoads = kChunk / (kWarp * V);
   static constexpr int kSets = kLoads >= kSteps ? kLoads / kSteps : 1;
@@ -22,7 +22,7 @@ struct Chunk<O, In, Acc, Access::Anywhere> {
   uint4 part[kLoads + 1];  // the last one in lane 0 alone
   int shift;
 
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Anywhere>& a, int64_t place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Unaligned>& a, int64_t place, int64_t first,
                                        int64_t left) {
     load_from(a.source, static_cast<const In*>(a.source.data) + place + first, left);
   }
@@ -76,7 +76,7 @@ struct Chunk<O, In, Acc, Access::Anywhere> {
       return mine <= 0 ? 0u : mine >= 32 ? ~0u : (1u << mine) - 1;
     };
     const uint4 later{mask(0), mask(32), mask(64), mask(96)};
-    if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
+    if constexpr (O::adds && sums_packed<In>) {
       int sum = 0;
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(i % kSets == 0 ? of_step(i, later) : part[i], sum);
@@ -137,7 +137,7 @@ template <class O, class In, class Acc>
 struct FewElements {
   Element<O, In, Acc> mine;
 
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Anywhere>& a, int64_t place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Unaligned>& a, int64_t place, int64_t first,
                                        int64_t left) {
     const int lane = threadIdx.x % kWarp;
     mine.load_if(lane < left, a.source,
@@ -160,11 +160,11 @@ struct FewElements {
 
 // The same of rows that are segments. Most chunks lie in one of them.
 template <class O, class In, class Acc>
-struct Chunk<O, In, Acc, Access::AnywhereSegmented> : Chunk<O, In, Acc, Access::Anywhere> {
+struct Chunk<O, In, Acc, Access::UnalignedSegmented> : Chunk<O, In, Acc, Access::Unaligned> {
   static constexpr int V = vector_width<In>;
   static constexpr int kLoads = kChunk / (kWarp * V);
 
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::AnywhereSegmented>& a, int64_t place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::UnalignedSegmented>& a, int64_t place, int64_t first,
                                        int64_t left) {
     const In* row = static_cast<const In*>(a.source.data) + place;
     const uint32_t element = static_cast<uint32_t>(first), segment = a.segments.size.quotient(element);

@@ -5,8 +5,8 @@
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/tree.cuh"
 #include "core/cuda/rows/chunk.cuh"
-#include "core/cuda/rows/chunk_runs.cuh"
 #include "core/cuda/rows/chunk_unaligned.cuh"
+#include "core/cuda/rows/chunk_unordered.cuh"
 #include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {
@@ -15,10 +15,10 @@ namespace torch_reduce::cuda {
 // a chunk that lies in two segments is read by elements too.
 template <class In, class Acc, Access A>
 constexpr int rows_ctas_at_once =
-    A == Access::Strided                                  ? (sizeof(Acc) == 8 ? 2 : tuning::kRowsElementwiseCtasAtOnce)
-    : sizeof(In) == 8                                     ? 2
-    : A == Access::AnywhereSegmented || A == Access::Runs ? tuning::kRowsAnywhereSegmentedCtasAtOnce
-                                                          : tuning::kRowsCtasAtOnce;
+    A == Access::Strided ? (sizeof(Acc) == 8 ? 2 : tuning::kRowsElementwiseCtasAtOnce)
+    : sizeof(In) == 8    ? 2
+    : A == Access::UnalignedSegmented || A == Access::Unordered ? tuning::kRowsUnalignedSegmentedCtasAtOnce
+                                                                : tuning::kRowsCtasAtOnce;
 
 // Whether a CTA may have the warps of all of them.
 template <class In, Access A>
@@ -27,7 +27,7 @@ template <class In, Access A>
 constexpr int rows_most_warps = rows_have_wide_ctas<In, A> ? tuning::kRowsWarpsInCluster : tuning::kRowsWarps;
 
 template <Access A>
-constexpr bool rows_interleave = A == Access::Strided || A == Access::Runs || A == Access::Segmented;
+constexpr bool rows_interleave = A == Access::Strided || A == Access::Unordered || A == Access::Segmented;
 
 // Chunks that a warp reads in a step, before it reduces anything.
 template <class O, class In, class Acc, Access A>
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
   using Part = Chunk<O, In, Acc, A>;
   constexpr int kSets = Part::kSets;
   constexpr int kLogAtOnce = AtOnce == 1 ? 0 : AtOnce == 2 ? 1 : 2;
-  constexpr bool kMayBeFew = A == Access::Anywhere && AtOnce == 1;
+  constexpr bool kMayBeFew = A == Access::Unaligned && AtOnce == 1;
   extern __shared__ __align__(16) unsigned char shared[];
   Acc* slots = reinterpret_cast<Acc*>(shared);
 
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
       if constexpr (order_free<O, Acc>) {
 #pragma unroll
         for (int i = 1; i < AtOnce * kSets; ++i) set[0] = O::combine(set[0], set[i]);
-        if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
+        if constexpr (O::adds && sums_packed<In>) {
           set[0] = static_cast<int32_t>(sum_across_warp(static_cast<uint32_t>(set[0])));  // of four chunks at most
         } else {
           set[0] = tree_across_warp<O>(set[0]);

@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __gr
   allow_next_kernel_if_small();
   const auto send = [&](int64_t l, int64_t r, Acc v) {
     const int64_t to = place.out + (lane0 + l) * a.lanes.out_stride + (row0 + r) * a.rows.out_stride;
-    write<O, LikelyOut<In, Acc>>(a.sink.to, to, a.sink.type, a.sink.mean, 1, v, a.sink.mirror);
+    write<O, LikelyOut<In, Acc>>(a.sink.to, to, a.sink.type, a.sink.divides, 1, v, a.sink.mirror);
   };
   if (!a.exchanged) {
 #pragma unroll

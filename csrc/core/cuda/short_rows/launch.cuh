@@ -16,7 +16,7 @@ namespace torch_reduce::cuda {
 template <class Acc, Access A>
 ShortRowsArgs<Acc, A> short_rows_args(const Plan& plan, const Layout& layout, const Source& source,
                                       const Sink<Acc>& sink) {
-  return {source, layout.n, layout.outputs, plan.log_lanes, KeptIndex<A>(layout, 0), sink};
+  return {source, layout.n, layout.outputs, plan.as<ShortRowsPlan>().log_lanes, KeptIndex<A>(layout, 0), sink};
 }
 
 // Outputs in the order of their results: what only copies reads across memory rather than writes across it, as parts of
@@ -28,12 +28,12 @@ inline Layout by_output(Layout layout) {
 }
 
 template <class Acc>
-CopiesArgs<Acc> copies_args(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink) {
+CopiesArgs<Acc> copies_args(int rows_dim, const Problem& p, const Source& source, const Sink<Acc>& sink) {
   const auto bytes = static_cast<int64_t>(size_of(p.in));
   const auto in_bytes = [&](KeptDim dim) { return KeptDim{dim.size, dim.in_stride * bytes, dim.out_stride}; };
   Layout outer = p.layout;
-  const KeptDim lanes = in_bytes(outer.kept[--outer.kept_dims]), rows = in_bytes(outer.kept[plan.copied_rows]);
-  std::copy(outer.kept + plan.copied_rows + 1, outer.kept + outer.kept_dims, outer.kept + plan.copied_rows);
+  const KeptDim lanes = in_bytes(outer.kept[--outer.kept_dims]), rows = in_bytes(outer.kept[rows_dim]);
+  std::copy(outer.kept + rows_dim + 1, outer.kept + outer.kept_dims, outer.kept + rows_dim);
   --outer.kept_dims;
   const int64_t across = (lanes.size + kWarp - 1) / kWarp;
   const int64_t down = (rows.size + tuning::kCopiesRows - 1) / tuning::kCopiesRows;
@@ -48,47 +48,65 @@ CopiesArgs<Acc> copies_args(const Plan& plan, const Problem& p, const Source& so
 }
 
 template <class O, class Acc>
+cudaError_t start_copies(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+                         const Launch& l) {
+  return with_element_type<O, Acc>(p, [&](auto tag) {
+    using In = typename decltype(tag)::type;
+    return start(copies<O, In, Acc>, copies_args<Acc>(plan.as<CopiesPlan>().rows, p, source, sink), l);
+  });
+}
+
+// Rows that a warp stages in shared memory.
+template <class O, class In, class Acc>
+cudaError_t start_unaligned(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink,
+                            const Launch& l) {
+  const ShortRowsPlan& rows = plan.as<ShortRowsPlan>();
+  auto* kernel = rows.log_lanes < 5 ? staged_rows<O, In, Acc, true> : staged_rows<O, In, Acc, false>;
+  const StagedRowsArgs<Acc> a{source,
+                              layout.n,
+                              layout.outputs,
+                              KeptIndex<Access::Contiguous>(layout, 0),
+                              rows.log_lanes,
+                              rows.rows_per_cta / tuning::kShortRowsWarps,
+                              static_cast<int>(plan.shared_bytes / tuning::kShortRowsWarps),
+                              sink};
+  return start(kernel, a, l);
+}
+
+// Rows that are read an element at a time.
+template <class O, class In, class Acc>
+cudaError_t start_scattered(const ShortRowsPlan& rows, const Problem& p, const Source& source, const Sink<Acc>& sink,
+                            const Launch& l) {
+  auto* kernel = rows.lane_elements == 1   ? scattered_rows<O, In, Acc, 1, 8>
+                 : rows.lane_elements == 2 ? scattered_rows<O, In, Acc, 2, 8>
+                 : rows.lane_elements == 4 ? scattered_rows<O, In, Acc, 4, 4>
+                 : rows.lane_rows == 2     ? scattered_rows<O, In, Acc, 8, 2>
+                                           : scattered_rows<O, In, Acc, 8, 1>;
+  const ScatteredRowsArgs<Acc> a{source,
+                                 p.layout.n,
+                                 p.layout.outputs,
+                                 rows.log_lanes,
+                                 kept_index<Access::Strided>(p.layout.n == 1 ? by_output(p.layout) : p.layout, 0, p.in),
+                                 sink,
+                                 reduced_index<Access::Strided>(p.layout, p.in)};
+  return start(kernel, a, l);
+}
+
+template <class O, class Acc>
 cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
                              const Launch& l) {
   return with_element_type<O, Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
-    if constexpr (!std::is_same<In, Any>::value) {
-      if (plan.segmented) {
-        return start(short_rows<O, In, Acc, Access::Segmented>,
-                     short_rows_args<Acc, Access::Segmented>(plan, p.layout, source, sink), l);
+    return with_access<ShortRowsExist<O, In, Acc>>(plan.access, [&](auto access) {
+      constexpr Access A = decltype(access)::value;
+      if constexpr (A == Access::Unaligned) {
+        return start_unaligned<O, In>(plan, p.layout, source, sink, l);
+      } else if constexpr (A == Access::Strided) {
+        return start_scattered<O, In>(plan.as<ShortRowsPlan>(), p, source, sink, l);
+      } else {
+        return start(short_rows<O, In, Acc, A>, short_rows_args<Acc, A>(plan, p.layout, source, sink), l);
       }
-      if (plan.anywhere) {
-        auto* kernel = plan.log_lanes < 5 ? staged_rows<O, In, Acc, true> : staged_rows<O, In, Acc, false>;
-        const StagedRowsArgs<Acc> a{source,
-                                    p.layout.n,
-                                    p.layout.outputs,
-                                    KeptIndex<Access::Contiguous>(p.layout, 0),
-                                    plan.log_lanes,
-                                    plan.rows_per_cta / tuning::kShortRowsWarps,
-                                    static_cast<int>(plan.shared_bytes / tuning::kShortRowsWarps),
-                                    sink};
-        return start(kernel, a, l);
-      }
-      if (plan.vector) {
-        return start(short_rows<O, In, Acc, Access::Contiguous>,
-                     short_rows_args<Acc, Access::Contiguous>(plan, p.layout, source, sink), l);
-      }
-    }
-    if (plan.copied_rows >= 0) return start(copies<O, In, Acc>, copies_args<Acc>(plan, p, source, sink), l);
-    auto* kernel = plan.lane_elements == 1   ? scattered_rows<O, In, Acc, 1, 8>
-                   : plan.lane_elements == 2 ? scattered_rows<O, In, Acc, 2, 8>
-                   : plan.lane_elements == 4 ? scattered_rows<O, In, Acc, 4, 4>
-                   : plan.lane_rows == 2     ? scattered_rows<O, In, Acc, 8, 2>
-                                             : scattered_rows<O, In, Acc, 8, 1>;
-    const ScatteredRowsArgs<Acc> a{
-        source,
-        p.layout.n,
-        p.layout.outputs,
-        plan.log_lanes,
-        kept_index<Access::Strided>(p.layout.n == 1 ? by_output(p.layout) : p.layout, 0, p.in),
-        sink,
-        reduced_index<Access::Strided>(p.layout, p.in)};
-    return start(kernel, a, l);
+    });
   });
 }
 

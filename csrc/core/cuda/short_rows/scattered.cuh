@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
     }
     const Acc row = tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
     if (in_group == 0 && row0 + r * rows_per_warp < a.outputs) {
-      write<O, LikelyOut<In, Acc>>(a.sink.to, place[r].out, a.sink.type, a.sink.mean, a.n, row, a.sink.mirror);
+      write<O, LikelyOut<In, Acc>>(a.sink.to, place[r].out, a.sink.type, a.sink.divides, a.n, row, a.sink.mirror);
     }
   }
 }

@@ -1,9 +1,10 @@
-// From the type of the elements, known at run time, to the instantiation of a kernel.
+// From what a plan and a problem know at run time to the instantiation of a kernel.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include "core/cuda/lane/element.cuh"
+#include "core/plan/gpu/kernels.h"
 
 namespace torch_reduce::cuda {
 
@@ -12,32 +13,84 @@ struct Tag {
   using type = T;
 };
 
-// Calls f with the element type, or with Any for those that have no kernels of their own (see has_vector_loads).
-template <class O, class Acc, class F>
-cudaError_t with_element_type(const Problem& p, F f) {
-  if constexpr (std::is_same<Acc, float>::value) {
-    if (p.in == DType::Float16) return f(Tag<Half>{});
-    if (p.in == DType::BFloat16) return f(Tag<BFloat16>{});
-    return f(Tag<float>{});
-  } else if constexpr (std::is_same<Acc, double>::value) {
-    if constexpr (!mirrors<O>) {  // which does not widen
-      if (p.in == DType::Float32) return f(Tag<float>{});
-      if (p.in != DType::Float64) return f(Tag<Any>{});
-    }
-    return f(Tag<double>{});
+// What an instantiation for elements of type In is made for; Any finds out the type at run time.
+template <class O, class In, class Acc>
+constexpr kernels::Types types_of_instance() {
+  if constexpr (std::is_same<In, Any>::value) {
+    return {traits_of<O>(), dtype_of<Acc>::value, dtype_of<Acc>::value, /*as_bool=*/true};
   } else {
-    if (p.as_bool) return f(Tag<Any>{});
-    if (p.in == DType::Int32) return f(Tag<int32_t>{});
-    if (p.in == DType::Int64) return f(Tag<int64_t>{});
-    if constexpr (!std::is_same<O, Prod>::value) {
-      // The largest or smallest of bools is one of their bytes, and that is not zero.
-      if (p.in == DType::Bool) return f(Tag<std::conditional_t<mirrors<O>, uint8_t, Bool>>{});
-      if (p.in == DType::UInt8) return f(Tag<uint8_t>{});
-      if (p.in == DType::Int8) return f(Tag<int8_t>{});
-      if (p.in == DType::Int16) return f(Tag<int16_t>{});
-    }
-    return f(Tag<Any>{});
+    return {traits_of<O>(), dtype_of<In>::value, dtype_of<Acc>::value, false};
   }
 }
+
+// Calls f with the element type, or with Any for those that have no kernels of their own.
+template <class O, class Acc, class F>
+cudaError_t with_element_type(const Problem& p, F f) {
+  cudaError_t status = cudaErrorInvalidValue;
+  const auto call_if = [&](auto tag) {
+    using In = typename decltype(tag)::type;
+    if constexpr (kernels::are_typed(types_of_instance<O, In, Acc>())) {
+      // Of bools, the largest is one of their bytes, and that is not zero.
+      using Read = std::conditional_t<mirrors<O> && std::is_same<In, Bool>::value, uint8_t, In>;
+      if (p.in != dtype_of<In>::value || p.as_bool) return false;
+      status = f(Tag<Read>{});
+      return true;
+    } else {
+      return false;
+    }
+  };
+  const bool typed = call_if(Tag<float>{}) || call_if(Tag<BFloat16>{}) || call_if(Tag<Half>{}) ||
+                     call_if(Tag<double>{}) || call_if(Tag<int64_t>{}) || call_if(Tag<int32_t>{}) ||
+                     call_if(Tag<Bool>{}) || call_if(Tag<uint8_t>{}) || call_if(Tag<int8_t>{}) ||
+                     call_if(Tag<int16_t>{});
+  if constexpr (kernels::are_untyped(traits_of<O>(), dtype_of<Acc>::value)) {
+    if (!typed) return f(Tag<Any>{});
+  }
+  return status;
+}
+
+template <Access A>
+using WithAccess = std::integral_constant<Access, A>;
+
+// Calls f with the access of a plan. Where no kernel exists for one, f is not compiled for it: `Exists` has a static
+// constexpr member function that says so.
+template <class Exists, class F>
+cudaError_t with_access(Access access, F f) {
+  const auto call = [&](auto a) -> cudaError_t {
+    if constexpr (Exists::value(decltype(a)::value)) return f(a);
+    return cudaErrorInvalidValue;
+  };
+  switch (access) {
+    case Access::Contiguous:
+      return call(WithAccess<Access::Contiguous>{});
+    case Access::Segmented:
+      return call(WithAccess<Access::Segmented>{});
+    case Access::Unaligned:
+      return call(WithAccess<Access::Unaligned>{});
+    case Access::UnalignedSegmented:
+      return call(WithAccess<Access::UnalignedSegmented>{});
+    case Access::Unordered:
+      return call(WithAccess<Access::Unordered>{});
+    case Access::Pairs:
+      return call(WithAccess<Access::Pairs>{});
+    case Access::Strided:
+      return call(WithAccess<Access::Strided>{});
+  }
+  return cudaErrorInvalidValue;
+}
+
+// The predicates of plan/gpu/kernels.h for an instantiation.
+template <class O, class In, class Acc>
+struct RowsExist {
+  static constexpr bool value(Access a) { return kernels::have_rows(types_of_instance<O, In, Acc>(), a); }
+};
+template <class O, class In, class Acc>
+struct ShortRowsExist {
+  static constexpr bool value(Access a) { return kernels::have_short_rows(types_of_instance<O, In, Acc>(), a); }
+};
+template <class O, class In, class Acc>
+struct ColumnsExist {
+  static constexpr bool value(Access a) { return kernels::have_columns(types_of_instance<O, In, Acc>(), a); }
+};
 
 }  // namespace torch_reduce::cuda

@@ -8,49 +8,65 @@
 
 namespace torch_reduce::cuda {
 
+// Elements behind the first `cut` of the reduced dims.
+inline int64_t elements_behind(const Layout& l, int cut) {
+  int64_t elements = 1;
+  for (int d = cut; d < l.reduced_dims; ++d) elements *= l.reduced[d].size;
+  return elements;
+}
+
 template <class O, class In, class Acc>
-cudaError_t start_tiles(const Plan& plan, const Layout& l, const void* data, const Sink<Acc>& sink,
+cudaError_t start_tiles(const TilesPlan& tiles_plan, const Layout& l, const void* data, const Sink<Acc>& sink,
                         const Launch& launch) {
-  int64_t row = 1, line = 1;
-  for (int d = plan.outer; d < l.reduced_dims; ++d) row *= l.reduced[d].size;
-  for (int d = plan.cut; d < l.reduced_dims; ++d) line *= l.reduced[d].size;
-  const TileRows rows(l, plan.outer, sink.results ? 0 : sink.output_stride);
-  const auto lines = reduced_dims(l, 0, plan.cut), columns = reduced_dims(l, plan.cut, l.reduced_dims);
-  if (plan.strips) {
-    const int64_t ranges = (row + plan.range - 1) / plan.range;
-    const StripsArgs<Acc> a{data,           l.n,         row,  plan.range, ranges, plan.rows_per_cta,
-                            plan.log_slots, plan.vector, sink, rows,       lines,  columns};
-    return start(strips<O, In, Acc>, a, launch);
-  }
-  const int64_t unit = int64_t{kChunk} << plan.log_slots;
+  const TilesPlan& t = tiles_plan;
+  const int64_t row = elements_behind(l, t.outer), unit = int64_t{kChunk} << t.log_slots;
   const TilesArgs<Acc> a{data,
                          l.n,
                          row,
                          (row + unit - 1) / unit,
-                         static_cast<int>(line),
-                         plan.rows_per_cta,
-                         plan.log_slots,
-                         plan.log_chunks,
-                         plan.along,
-                         plan.pad_shift,
-                         plan.tile_bytes,
+                         static_cast<int>(elements_behind(l, t.cut)),
+                         t.rows_per_cta,
+                         t.log_slots,
+                         t.log_chunks,
+                         t.along,
+                         t.pad_shift,
+                         t.tile_bytes,
                          sink,
-                         rows,
-                         lines,
-                         columns};
+                         TileRows(l, t.outer, sink.results ? 0 : sink.output_stride),
+                         reduced_dims(l, 0, t.cut),
+                         reduced_dims(l, t.cut, l.reduced_dims)};
   return start(tiles<O, In, Acc>, a, launch);
 }
 
-// Only an order that matters needs tiles.
+template <class O, class In, class Acc>
+cudaError_t start_strips(const StripsPlan& s, bool vector, const Layout& l, const void* data, const Sink<Acc>& sink,
+                         const Launch& launch) {
+  const int64_t row = elements_behind(l, s.cut);
+  const StripsArgs<Acc> a{data,
+                          l.n,
+                          row,
+                          s.range,
+                          (row + s.range - 1) / s.range,
+                          s.rows_per_cta,
+                          s.log_slots,
+                          vector,
+                          sink,
+                          TileRows(l, s.cut, sink.results ? 0 : sink.output_stride),
+                          reduced_dims(l, 0, s.cut),
+                          reduced_dims(l, s.cut, l.reduced_dims)};
+  return start(strips<O, In, Acc>, a, launch);
+}
+
 template <class O, class Acc>
-cudaError_t start_tiles(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
-                        const Launch& l) {
-  return with_element_type<O, Acc>(p, [&](auto tag) {
+cudaError_t start_tiles_or_strips(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+                                  const Launch& l) {
+  return with_element_type<O, Acc>(p, [&](auto tag) -> cudaError_t {
     using In = typename decltype(tag)::type;
-    if constexpr (order_free<O, Acc> || std::is_same<In, Any>::value) {
-      return cudaErrorInvalidValue;
+    if constexpr (kernels::have_tiles(types_of_instance<O, In, Acc>())) {
+      if (plan.is<TilesPlan>()) return start_tiles<O, In>(plan.as<TilesPlan>(), p.layout, source.data, sink, l);
+      return start_strips<O, In>(plan.as<StripsPlan>(), loads_vectors(plan.access), p.layout, source.data, sink, l);
     } else {
-      return start_tiles<O, In>(plan, p.layout, source.data, sink, l);
+      return cudaErrorInvalidValue;
     }
   });
 }

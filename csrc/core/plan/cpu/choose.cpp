@@ -86,7 +86,7 @@ int64_t block_rows(const Problem& p, int vectors, const CpuPlan& plan) {
   if (l.reduced_dims == 0 || l.kept[l.kept_dims - 1].in_stride != 1) return 0;
   if (!is_floating(p.in) || !is_read_directly(p)) return 0;
   const auto size = static_cast<int64_t>(size_of(p.in));
-  const bool is_extreme = p.op == Op::Max || p.op == Op::Min;
+  const bool is_extreme = traits_of(p.op).selects;
   if (is_extreme && (size == 8 || vectors == 16)) return 0;
   const ReducedDim& inner = l.reduced[l.reduced_dims - 1];
   const int64_t fewest =

@@ -14,9 +14,10 @@ constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up doe
 
 }  // namespace
 
-ExactPlan make_exact_plan(const Problem& p, int threads) {
+ExactPlan make_exact_plan(const Problem& p, bool words, int threads) {
   const Layout& l = p.layout;
   ExactPlan plan;
+  plan.words = words;
   if (l.outputs == 0) return plan;
   // Outputs that lie closer together than the elements of one share cache lines.
   if (l.kept_dims > 0 && l.reduced_dims > 0) {

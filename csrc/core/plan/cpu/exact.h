@@ -13,7 +13,8 @@ struct ExactPlan {
   int64_t split = 1;  // pieces that an output's elements are cut into
   int64_t piece = 0;  // elements of each but the last
   int64_t scratch_bytes = 0;
+  bool words = false;  // the results are superaccumulators
 };
-ExactPlan make_exact_plan(const Problem& problem, int threads);
+ExactPlan make_exact_plan(const Problem& problem, bool words, int threads);
 
 }  // namespace torch_reduce::cpu

@@ -9,27 +9,14 @@ using namespace planning;
 
 constexpr int64_t kColumnsMost = int64_t{1} << 33;  // columns number leaves with 32 bits
 
-// The types each compute type reads at full width; others are rare and read an element at a time.
-bool has_vector_loads(const Problem& p) {
-  if (p.as_bool) return false;
-  switch (p.compute) {
-    case DType::Float32:
-      return true;
-    case DType::Float64:
-      return p.in == DType::Float32 || p.in == DType::Float64;
-    default:
-      return p.op == Op::Prod ? p.in == DType::Int32 || p.in == DType::Int64 : p.in <= DType::Int64;
-  }
-}
-
 // Whether the reduced dims are runs that may be read from anywhere, in any order. What 16 bytes hold beside the end of
 // one is read too, but for the last one: so another must end at least as far behind it. Kernels walk the others by
 // numbers of 32 bits.
-bool has_runs(const Problem& p) {
+bool has_unordered(const Problem& p) {
   const Layout& l = p.layout;
   const int64_t element = static_cast<int64_t>(size_of(p.in)), v = 16 / element;
   const bool free = is_order_free(p.op, p.compute) || p.mode == Mode::Atomic;
-  if (!free || p.op == Op::Prod || p.compute == DType::Float64 || element > kRunsElement) return false;
+  if (!free || !kernels::have_rows(kernels::types_of(p), Access::Unordered)) return false;
   if (l.reduced_dims < 2 || l.reduced_dims > kFewDims + 1 || l.n >= kSmallNumbers) return false;
   for (int d = 0; d + 1 < l.reduced_dims; ++d) {
     const int64_t stride = l.reduced[d].stride, bytes = stride * element;
@@ -39,17 +26,18 @@ bool has_runs(const Problem& p) {
   return run.stride == 1 && run.size >= v;
 }
 
-bool runs_are_worth_it(const Problem& p) {
+bool unordered_is_worth_it(const Problem& p) {
   const Layout& l = p.layout;
   const auto element = static_cast<int64_t>(size_of(p.in));
-  return l.reduced[l.reduced_dims - 1].size >= runs_least(element) && l.n >= kRunsOutputLeast;
+  return l.reduced[l.reduced_dims - 1].size >= unordered_segment_least(element) && l.n >= kUnorderedOutputLeast;
 }
 
 Shape inspect(const Problem& p) {
   const Layout& l = p.layout;
+  const kernels::Types types = kernels::types_of(p);
   Shape s{};
   s.v = 16 / static_cast<int64_t>(size_of(p.in));
-  s.aligned = has_vector_loads(p) && p.in_alignment == 16 && l.kept_dims <= kFewDims;
+  s.aligned = kernels::are_typed(types) && p.in_alignment == 16 && l.kept_dims <= kFewDims;
 
   const int64_t inner_reduced = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 1;
   bool kept_multiple = true;
@@ -62,16 +50,17 @@ Shape inspect(const Problem& p) {
       (l.reduced_dims <= 1 ? l.n % s.v == 0
                            : l.reduced_dims == 2 && l.reduced[1].size % s.v == 0 && l.reduced[0].stride % s.v == 0);
   // Loads of 16 bytes that begin at any element. A chunk that lies in two segments is read by elements.
-  const bool anywhere = has_vector_loads(p) && l.kept_dims <= kFewDims && l.outputs < kSmallNumbers;
-  s.row_anywhere = anywhere && inner_reduced == 1 && static_cast<int64_t>(size_of(p.in)) <= kRowsAnywhereElement &&
-                   (l.reduced_dims <= 1 ||
-                    (l.reduced_dims == 2 && l.reduced[1].size >= kRowsAnywhereSegment && l.n < kSmallNumbers));
-  s.row_runs = anywhere && has_runs(p);
+  const bool unaligned = kernels::are_typed(types) && l.kept_dims <= kFewDims && l.outputs < kSmallNumbers;
+  s.row_unaligned = unaligned && inner_reduced == 1 && kernels::have_rows(types, Access::Unaligned) &&
+                    (l.reduced_dims <= 1 ||
+                     (l.reduced_dims == 2 && l.reduced[1].size >= kRowsUnalignedSegment && l.n < kSmallNumbers));
+  s.row_unordered = unaligned && has_unordered(p);
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp * kShortRowsElements;
-  s.short_staged = has_vector_loads(p) && s.short_scalar && l.n > 0 && inner_reduced == 1 && l.reduced_dims == 1 &&
-                   l.kept_dims == 1 && l.kept[0].in_stride >= l.n && 2 * l.kept[0].in_stride <= 3 * l.n;
+  s.short_staged = kernels::are_typed(types) && s.short_scalar && l.n > 0 && inner_reduced == 1 &&
+                   l.reduced_dims == 1 && l.kept_dims == 1 && l.kept[0].in_stride >= l.n &&
+                   2 * l.kept[0].in_stride <= 3 * l.n;
 
   s.columns = l.kept_dims > 0 && l.n < kColumnsMost;
   if (s.columns) {
@@ -82,14 +71,14 @@ Shape inspect(const Problem& p) {
     s.column_vector = s.aligned && multiple && l.reduced_dims <= 1 && l.kept_dims <= 2;
     s.column_segmented = s.aligned && multiple && l.reduced_dims <= 2 && small_numbers;
     // Behind every row but the last two, a load's width of the tensor follows, and another.
-    s.column_anywhere = anywhere && l.n > 1 && l.reduced_dims == 1 && l.reduced[0].stride >= s.v &&
-                        inner.in_stride == 1 && inner.size >= 2 * s.v &&
-                        static_cast<int64_t>(size_of(p.in)) <= kColumnsAnywhereElement;
+    s.column_unaligned = unaligned && l.n > 1 && l.reduced_dims == 1 && l.reduced[0].stride >= s.v &&
+                         inner.in_stride == 1 && inner.size >= 2 * s.v &&
+                         kernels::have_columns(types, Access::Unaligned);
     bool even = inner.in_stride == 1 && inner.size % 2 == 0;
     for (int d = 0; d + 1 < l.kept_dims; ++d) even &= l.kept[d].in_stride % 2 == 0;
     for (int d = 0; d < l.reduced_dims; ++d) even &= l.reduced[d].stride % 2 == 0;
-    s.column_pairs = has_vector_loads(p) && p.compute == DType::Float32 && p.op != Op::Prod && even &&
-                     p.in_alignment >= 2 * static_cast<int>(size_of(p.in));
+    s.column_pairs =
+        kernels::have_columns(types, Access::Pairs) && even && p.in_alignment >= 2 * static_cast<int>(size_of(p.in));
   }
   return s;
 }
@@ -108,14 +97,14 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   auto vector_of = [&](Family f) {
     switch (f) {
       case Family::Rows:
-        return s.row_vector || s.row_segmented || s.row_anywhere ||
-               (s.row_runs && (c.vector == 1 || runs_are_worth_it(p)));
+        return s.row_vector || s.row_segmented || s.row_unaligned ||
+               (s.row_unordered && (c.vector == 1 || unordered_is_worth_it(p)));
       case Family::ShortRows:
         return s.short_vector || s.short_staged;
       case Family::Tiles:  // plan_tiles finds out
         return true;
       default:
-        return s.column_vector || s.column_segmented || s.column_anywhere;
+        return s.column_vector || s.column_segmented || s.column_unaligned;
     }
   };
   auto pick = [&](Family f) -> Choice {
@@ -148,12 +137,12 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   if (tiny && s.short_scalar && c.vector < 0 && !s.short_vector && !tiny_columns) return {Family::ShortRows, false};
   if (s.short_vector && vector_allowed && l.reduced_dims) return pick(Family::ShortRows);
   const bool part_of_chunk = kLeaves < l.n && l.n < kChunk;
-  const bool column_anywhere =
-      s.column_anywhere && l.n > kShortRowsElements &&
-      l.n * l.outputs >= (part_of_chunk ? s.column_pairs ? kColumnsAnywherePairsLeast : kColumnsAnywherePartLeast
-                                        : kColumnsAnywhereLeast) &&
-      l.kept[l.kept_dims - 1].size >= kColumnsAnywhereVectors * s.v;
-  const bool column_vector = vector_allowed && (s.column_vector || s.column_segmented || column_anywhere);
+  const bool column_unaligned =
+      s.column_unaligned && l.n > kShortRowsElements &&
+      l.n * l.outputs >= (part_of_chunk ? s.column_pairs ? kColumnsUnalignedPairsLeast : kColumnsUnalignedPartLeast
+                                        : kColumnsUnalignedLeast) &&
+      l.kept[l.kept_dims - 1].size >= kColumnsUnalignedVectors * s.v;
+  const bool column_vector = vector_allowed && (s.column_vector || s.column_segmented || column_unaligned);
   // Few outputs side by side, in very many places: a CTA for each place would be idle. Nor have lanes much to do that
   // read a few elements one at a time.
   const int64_t side_by_side = beside && l.kept_dims > 1 ? l.kept[l.kept_dims - 1].size : kScattered;
@@ -164,8 +153,8 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   const bool unaligned = c.vector < 0 && c.split <= 1 && !s.column_vector && !s.column_segmented;
   const bool short_column =
       beside && l.n <= kWarp && (scattered || (unaligned && elements <= short_columns_most(element)));
-  const bool half_chunk = unaligned && !column_anywhere && element <= kHalfChunkElement && kLeaves < l.n &&
-                          l.n <= kHalfChunk && l.outputs >= kHalfChunkOutputs && elements < kColumnsAnywherePartLeast;
+  const bool half_chunk = unaligned && !column_unaligned && element <= kHalfChunkElement && kLeaves < l.n &&
+                          l.n <= kHalfChunk && l.outputs >= kHalfChunkOutputs && elements < kColumnsUnalignedPartLeast;
   // Of a few neighbours most lanes of columns would be idle; lanes along the rows share their sectors as well. A whole
   // sector of them are columns, where they are many elements.
   const int64_t neighbours = l.kept_dims ? l.kept[l.kept_dims - 1].size : 0;
@@ -192,79 +181,7 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
   return pick(Family::Columns);
 }
 
-// Whether the outputs fill memory without gaps from the output's address on, so that zeroing it is one memset.
-bool dense(const Layout& l) {
-  int64_t last = 0;
-  for (int d = 0; d < l.kept_dims; ++d) {
-    if (l.kept[d].out_stride <= 0) return false;
-    last += (l.kept[d].size - 1) * l.kept[d].out_stride;
-  }
-  return last + 1 == l.outputs;
-}
-
-// Units that meet in a cluster need no second kernel. That pays where all CTAs run at once, each on an SM of its own:
-// else the CTAs of a cluster wait for places together, and keep theirs until the last one of them is done. 16 MiB to
-// 256 MiB in clusters of 8 to 16, of several CTAs for an SM, took 1.1 to 1.4 times as long as with a second kernel.
-bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
-  if (plan.family == Family::Tiles || !fits_clusters(plan, gpu)) return false;
-  if (plan.family == Family::Columns) {
-    if (!columns_meet_in_clusters(plan, p)) return false;
-    plan.cluster_offset = plan.shared_bytes;
-    plan.shared_bytes += cluster_bytes(plan, p);
-  }
-  plan.finish = Finish::Cluster;
-  plan.interleaved = false;  // the CTAs of a cluster are neighbours
-  return true;
-}
-
-// The split of an SM's memory into shared memory and L1 that columns' CTAs need, for their second kernel to keep. An SM
-// changes it only while nothing runs there: so one that the second kernel has changed takes fewer CTAs of the next
-// call, which begins beside it, and the rest come when all others have ended. (16384, 16384) over 0 of int8 took 75 us,
-// by the split that the driver makes for a kernel of so little shared memory, and 65 by this, (32768, 1024) of int64 80
-// and 64. Only for sums of 64 bits, as of others most took as long and some longer, (65536, 1000) of bf16 34.7
-// and 38.7; not for columns that begin anywhere, (8192, 515) of int8 6.5 and 7.2, nor where a few outputs have a CTA
-// each.
-int carveout(const Plan& plan, const Problem& p, const Gpu& gpu) {
-  const bool helps = size_of(p.compute) == 8 && plan.shared_at_once > 0 && !plan.anywhere && !plan.few_outputs;
-  if (!helps || gpu.shared_bytes == 0) return -1;
-  return static_cast<int>(std::min<int64_t>(ceil_div(100 * plan.shared_at_once, gpu.shared_bytes), 100));
-}
-
-void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
-  const int64_t acc = static_cast<int64_t>(size_of(p.compute));
-  const int64_t outputs = p.layout.outputs;
-  plan.launches = 1;
-  if (plan.units == 1) return;
-  if (plan_cluster(plan, p, gpu)) return;
-  plan.launches = 2;
-  // Atomics are not faster where the kernel that zeroes comes late.
-  const int64_t bytes = outputs * p.layout.n * static_cast<int64_t>(size_of(p.in));
-  const bool zeroed_late =
-      plan.family == Family::Rows && plan.units > outputs && plan.grid >= kAtomicsZeroedLate && bytes <= kAtomicsLong;
-  if (adds_atomically(p) && !zeroed_late) {
-    plan.finish = Finish::Atomic;  // the other launch comes before, and zeroes
-  } else {
-    plan.finish = Finish::Partials;
-    plan.few_outputs = plan.family == Family::Rows || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
-    plan.padded_units = plan.few_outputs ? ceil_div(plan.units, 16 / acc) * (16 / acc) : plan.units;
-    plan.scratch_bytes = outputs * plan.padded_units * acc;
-    const auto more_ctas = [&](int64_t ctas) {
-      return ctas <= gpu.cluster_ctas && ctas * outputs <= gpu.sms && ctas * kFinishUnits <= plan.units;
-    };
-    while (plan.few_outputs && more_ctas(2 * plan.finish_ctas)) plan.finish_ctas *= 2;
-    plan.carveout = carveout(plan, p, gpu);
-  }
-}
-
 }  // namespace
-
-bool planning::adds_atomically(const Problem& p) {
-  return p.mode == Mode::Atomic && p.op == Op::Sum && p.out == p.compute && dense(p.layout);
-}
-
-bool planning::fits_clusters(const Plan& plan, const Gpu& gpu) {
-  return plan.units <= gpu.cluster_ctas && plan.grid <= gpu.sms;
-}
 
 int64_t planning::steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Constraint& c,
                                  int64_t ctas_per_unit) {
@@ -292,21 +209,19 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
   }
   const Shape s = inspect(p);
   const Choice choice = choose(p, s, c);
-  plan.family = choice.family;
-  plan.vector = choice.vector;
-  switch (plan.family) {
+  switch (choice.family) {
     case Family::Rows:
-      plan_rows(plan, p, s, gpu, c);
+      plan_rows(plan, choice.vector, p, s, gpu, c);
       break;
     case Family::ShortRows:
       if (c.split > 1) refuse("short_rows are not split");
-      plan_short_rows(plan, p, s, gpu);
+      plan_short_rows(plan, choice.vector, p, s, gpu);
       break;
     case Family::Tiles:
-      plan_tiles(plan, p, gpu, c);
+      plan_tiles(plan, choice.vector, p, gpu, c);
       break;
     default:
-      plan_columns(plan, p, s, gpu, c);
+      plan_columns(plan, choice.vector, p, s, gpu, c);
   }
   if (plan.grid > kMaxGrid) {
     throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
@@ -316,6 +231,20 @@ Plan make_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
   plan.expected_bytes = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) + out_bytes + 2 * plan.scratch_bytes +
                         (plan.finish == Finish::Atomic ? out_bytes : 0);  // zeroed before
   return plan;
+}
+
+Family family_of(const Plan& plan) {
+  struct {
+    Family operator()(std::monostate) const { return Family::Empty; }
+    Family operator()(const RowsPlan&) const { return Family::Rows; }
+    Family operator()(const ShortRowsPlan&) const { return Family::ShortRows; }
+    Family operator()(const CopiesPlan&) const { return Family::ShortRows; }
+    Family operator()(const ColumnsPlan&) const { return Family::Columns; }
+    Family operator()(const StackedPlan&) const { return Family::Columns; }
+    Family operator()(const TilesPlan&) const { return Family::Tiles; }
+    Family operator()(const StripsPlan&) const { return Family::Tiles; }
+  } family;
+  return std::visit(family, plan.own);
 }
 
 const char* name(Family family) {

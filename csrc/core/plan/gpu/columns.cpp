@@ -15,7 +15,7 @@ Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, con
   const Plan whole = columns_cut(plan, p, lanes, gpu, c, cut);
   const int64_t of_sm = columns_ctas_of_sm(plan, p, lanes), at_once = of_sm * gpu.sms;
   const int64_t most = of_sm < kColumnsCtasAtOnce ? 2 * at_once : at_once * 7 / 5;
-  if (whole.grid <= at_once || whole.grid > most || whole.log_warps_along == 0) return whole;
+  if (whole.grid <= at_once || whole.grid > most || columns(whole).log_warps_along == 0) return whole;
   cut.warps = kColumnsWarps / 2;
   cut.wanted = whole.units > 1 ? whole.grid : 0;
   const Plan halved = columns_cut(plan, p, lanes, gpu, c, cut);
@@ -26,12 +26,11 @@ Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, con
 bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constraint& c) {
   const Layout& l = p.layout;
   const int64_t threads = l.outputs / lanes.v;
-  if (plan.vector ? plan.segmented || plan.anywhere : !plan.pairs || !pairs_are_stacked(l)) return false;
+  const bool pairs = plan.access == Access::Pairs && pairs_are_stacked(l);
+  if (plan.access != Access::Contiguous && !pairs) return false;
   if (c.split) return false;
   if (l.n == 0 || l.n > kStackedLeaves || threads >= kMaxGrid) return false;
-  plan.stacked = true;
-  plan.tiles = threads;
-  plan.tile_columns = lanes.v;
+  plan.own = StackedPlan{threads, lanes.v};
   plan.block = kStackedThreads;
   plan.grid = ceil_div(threads, kStackedThreads);
   return true;
@@ -40,12 +39,12 @@ bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constr
 }  // namespace
 
 int64_t cluster_bytes(const Plan& plan, const Problem& p) {
-  return plan.units * plan.tile_columns * static_cast<int64_t>(size_of(p.compute));
+  return plan.units * columns(plan).tile_columns * static_cast<int64_t>(size_of(p.compute));
 }
 
 bool columns_meet_in_clusters(const Plan& plan, const Problem& p) {
   constexpr int64_t kMostShared = int64_t{47} << 10;  // of a CTA, without the kernel's consent, but for its variables
-  const bool has_code = !plan.vector || plan.segmented || plan.anywhere || columns_have_kernels_for_clusters(plan);
+  const bool has_code = plan.access != Access::Contiguous || columns_have_kernels_for_clusters(plan);
   return has_code && plan.shared_bytes + cluster_bytes(plan, p) <= kMostShared;
 }
 
@@ -53,16 +52,20 @@ bool columns_meet_in_clusters(const Plan& plan, const Problem& p) {
 // either, so they are taken where tiles of at least a cache line fill the GPU. Otherwise the tile is a compromise: wide
 // ones suit the memory, narrow ones leave fewer partials. Where the whole problem is small, it is as narrow as it must
 // be for there to be none.
-void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
+void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
   const Tuning& t = gpu.tuning;
   const int64_t element = static_cast<int64_t>(size_of(p.in));
   // Segmented columns have no kernel for leaves of one element, and 71 elements of four steps left three of four loads
   // without any: (1240, 71, 184, 4) over 1, sliced, of bf16 took 138 us, 90 % of the SMs' slots.
-  const bool one_element = l.n <= kLeaves && s.column_anywhere;
-  plan.segmented = plan.vector && !s.column_vector && s.column_segmented && !one_element;
-  plan.anywhere = plan.vector && !s.column_vector && !plan.segmented;
-  plan.pairs = !plan.vector && s.column_pairs && (c.vector == 0 || l.n * l.outputs >= kColumnsPairsLeast);
+  const bool one_element = l.n <= kLeaves && s.column_unaligned;
+  const bool pairs = s.column_pairs && (c.vector == 0 || l.n * l.outputs >= kColumnsPairsLeast);
+  plan.own.emplace<ColumnsPlan>();
+  plan.access = !vector                              ? (pairs ? Access::Pairs : Access::Strided)
+                : s.column_vector                    ? Access::Contiguous
+                : s.column_segmented && !one_element ? Access::Segmented
+                                                     : Access::Unaligned;
+  const bool unaligned = plan.access == Access::Unaligned;
   const Lanes lanes = lanes_of(plan, p, s);
   if (plan_stacked(plan, p, lanes, c)) return;
 
@@ -75,11 +78,11 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes,
              huge = bytes > kColumnsHuge * small_bytes;
   int64_t per_sm = std::min(columns_ctas_of_sm(plan, p, lanes), t.columns_ctas_per_sm);
-  if (plan.anywhere && !large) per_sm = std::min(per_sm, kColumnsAnywhereCtasPerSm);
-  if ((!plan.vector && large) || (plan.anywhere && huge)) per_sm *= kColumnsWaves;
+  if (unaligned && !large) per_sm = std::min(per_sm, kColumnsUnalignedCtasPerSm);
+  if ((!vector && large) || (unaligned && huge)) per_sm *= kColumnsWaves;
   const int64_t wanted = per_sm * gpu.sms;
 
-  if (!c.split && plan.vector && l.n > kLeaves && bytes <= kColumnsOnceMost * small_bytes) {
+  if (!c.split && vector && l.n > kLeaves && bytes <= kColumnsOnceMost * small_bytes) {
     const Plan once = columns_in_one_launch(plan, p, lanes, gpu, lanes_for(kSector));
     if (once.grid > 0) {
       plan = once;
@@ -91,7 +94,7 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
     for (const int64_t enough : {enough_uncut(gpu), least}) {
       for (int64_t across = lanes.widest; across >= lanes_for(lines ? kLine : kWarp * 16); across /= 2) {
         const Plan uncut = columns_at_once(plan, p, lanes, gpu, c, {across, 0});
-        if (uncut.units == 1 && uncut.tiles >= enough && uncut.shared_bytes <= t.columns_shared) {
+        if (uncut.units == 1 && columns(uncut).tiles >= enough && uncut.shared_bytes <= t.columns_shared) {
           plan = uncut;
           return;
         }
@@ -108,14 +111,14 @@ void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, 
   }
   // Narrow tiles were for sparing the second pass. Where there is one anyway, few partials are better: (1, 1, 2846,
   // 654) over 3 of bf16 took 6.2 us with 192 CTAs and 5.1 with 96.
-  if (small && plan.anywhere && cut.units > 1 && !c.split) {
+  if (small && unaligned && cut.units > 1 && !c.split) {
     const Plan wide = columns_at_once(plan, p, lanes, gpu, c, {lanes.widest, gpu.sms * 2 / 3});
     if (wide.shared_bytes <= t.columns_shared) cut = wide;
   }
   const bool in_clusters = fits_clusters(cut, gpu) && columns_meet_in_clusters(cut, p);
-  if (cut.units > 1 && !c.split && !plan.anywhere && !in_clusters) {
+  if (cut.units > 1 && !c.split && !unaligned && !in_clusters) {
     const Plan uncut = columns_cut(plan, p, lanes, gpu, c, {across, 0});
-    if (uncut.log_batches <= uncut_log_batches(plan.vector, element) && uncut.shared_bytes <= t.columns_shared)
+    if (columns(uncut).log_batches <= uncut_log_batches(vector, element) && uncut.shared_bytes <= t.columns_shared)
       cut = uncut;
   }
   plan = cut;

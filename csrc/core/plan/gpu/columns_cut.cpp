@@ -6,12 +6,12 @@ using namespace tuning;
 
 namespace {
 
-constexpr int64_t kLeastLanesAnywhere = 8;
+constexpr int64_t kLeastLanesUnaligned = 8;
 constexpr int64_t kLeastLanesOfRows = 16;  // fewer read too much beside what they need
 
 // Lanes of columns that begin anywhere, of which the last one only reads for the one before: as few side by side as
 // leave a tenth more of them busy. Idle warps would hold too many registers.
-Lanes lanes_anywhere(int64_t v, int64_t partial_bytes, int64_t vectors) {
+Lanes lanes_unaligned(int64_t v, int64_t partial_bytes, int64_t vectors) {
   Lanes lanes{v, partial_bytes, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors + 1))};
   lanes.helpers = 1;
   lanes.idle_warps = false;
@@ -19,84 +19,87 @@ Lanes lanes_anywhere(int64_t v, int64_t partial_bytes, int64_t vectors) {
   for (int64_t across = lanes.widest / 2; across >= kLeastLanesOfRows; across /= 2) {
     if (busy(across) * 11 <= busy(lanes.widest) * 10) lanes.widest = across;
   }
-  lanes.narrowest = std::min(lanes.widest, kLeastLanesAnywhere);
+  lanes.narrowest = std::min(lanes.widest, kLeastLanesUnaligned);
   return lanes;
 }
 
 // Whether a thread adds up its columns two to a register (cuda/columns/packed.cuh).
 bool packed(const Plan& plan, const Problem& p) {
-  return plan.vector && size_of(p.in) == 1 && (p.op == Op::Sum || p.op == Op::Mean);
+  return loads_vectors(plan.access) && size_of(p.in) == 1 && traits_of(p.op).adds;
 }
 
 // Rows of partials that a warp keeps in shared memory: a level for each power of two of its batches, but of those that
 // packed columns add up in registers.
 int64_t levels_of_warp(const Plan& plan, const Problem& p) {
-  return std::max(plan.log_batches - (packed(plan, p) ? plan.log_across : 0), 0) + 1;
+  return std::max(columns(plan).log_batches - (packed(plan, p) ? columns(plan).log_across : 0), 0) + 1;
 }
 
 }  // namespace
 
 Lanes lanes_of(const Plan& plan, const Problem& p, const Shape& s) {
-  const int64_t v = plan.vector  ? s.v
-                    : plan.pairs ? 2
-                                 : 1,
+  const int64_t v = loads_vectors(plan.access)     ? s.v
+                    : plan.access == Access::Pairs ? 2
+                                                   : 1,
                 partial_bytes = v * static_cast<int64_t>(size_of(p.compute)),
                 vectors = ceil_div(p.layout.kept[p.layout.kept_dims - 1].size, v);
-  if (plan.anywhere) return lanes_anywhere(v, partial_bytes, vectors);
+  if (plan.access == Access::Unaligned) return lanes_unaligned(v, partial_bytes, vectors);
   return {v, partial_bytes, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors))};
 }
 
 int64_t columns_ctas_of_sm(const Plan& plan, const Problem& p, const Lanes& lanes) {
   const int64_t column_bytes = packed(plan, p) ? lanes.v * 2 : lanes.partial_bytes;
-  return columns_ctas_at_once(plan.anywhere, column_bytes, plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads);
+  return columns_ctas_at_once(plan.access == Access::Unaligned, column_bytes,
+                              loads_vectors(plan.access) ? kLoadsInFlight : kColumnsElementwiseLoads);
 }
 
 Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c, const Cut& cut) {
   const Layout& l = p.layout;
   const int64_t outer = l.outputs / l.kept[l.kept_dims - 1].size;
   const int64_t owners = cut.across - lanes.helpers, needed = ceil_div(lanes.vectors, owners);
-  plan.log_across = log2_above(cut.across);
+  columns(plan).log_across = log2_above(cut.across);
 
   // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
-  const bool one_step = !plan.segmented && l.n <= kLeaves;
-  const int loads = plan.vector ? kLoadsInFlight : kColumnsElementwiseLoads;
-  plan.batch_leaves = one_step ? kLoadsInFlight : loads / kSteps;
+  const bool one_step = plan.access != Access::Segmented && l.n <= kLeaves;
+  const bool vector = loads_vectors(plan.access);
+  const int loads = vector ? kLoadsInFlight : kColumnsElementwiseLoads;
+  columns(plan).batch_leaves = one_step ? kLoadsInFlight : loads / kSteps;
   const int64_t warps =
       ceil_div(std::max<int64_t>(leaf_count(l.n), 1), leaves_of_warp(plan));  // if each took one batch
   int64_t warps_along = std::min(cut.warps, power_of_two_above(warps));
   // A warp that takes its columns' every batch has a longer life than one of several along them, and less of it is
   // start and end. Where the tensor's rows are wide, CTAs are many and long anyway.
   const bool many = ceil_div(lanes.vectors, owners * cut.warps) * outer >= enough_uncut(gpu);
-  if ((plan.anywhere || outer > 1) && one_step && many) warps_along = 1;
+  if ((plan.access == Access::Unaligned || outer > 1) && one_step && many) warps_along = 1;
   int64_t warps_across = std::min(cut.warps / warps_along, power_of_two_above(needed));
   const auto mostly_idle = [&] { return ceil_div(needed, warps_across) * warps_across * 10 > needed * 11; };
   while (!lanes.idle_warps && warps_across > 1 && mostly_idle()) warps_across /= 2;
-  plan.log_warps_along = log2_above(warps_along);
-  plan.log_warps_across = log2_above(warps_across);
+  columns(plan).log_warps_along = log2_above(warps_along);
+  columns(plan).log_warps_across = log2_above(warps_across);
   plan.block = static_cast<int>(warps_along * warps_across) * kWarp;
-  plan.tile_columns = owners * warps_across * lanes.v;
-  plan.tiles = ceil_div(l.kept[l.kept_dims - 1].size, plan.tile_columns) * outer;
+  columns(plan).tile_columns = owners * warps_across * lanes.v;
+  columns(plan).tiles = ceil_div(l.kept[l.kept_dims - 1].size, columns(plan).tile_columns) * outer;
 
   const int64_t steps = ceil_div(warps, warps_along);
   int64_t batches = power_of_two_above(steps);
   // With a batch each, all of a wave's CTAs ask for everything at once, and then nothing is under way any more: better
   // half as many, as long as every SM has one. (8192, 768) over 0 of bf16, in two launches, took 7.5 us with 384
   // and 6.4 with 192.
-  const int64_t least = plan.vector && plan.tiles * ceil_div(steps, 2) >= gpu.sms ? 2 : 1;
+  const int64_t least = vector && columns(plan).tiles * ceil_div(steps, 2) >= gpu.sms ? 2 : 1;
   const auto may_be_halved = [&] {
     const int64_t units = ceil_div(steps, batches / 2);
-    return units <= cut.units && plan.tiles * units <= cut.ctas;
+    return units <= cut.units && columns(plan).tiles * units <= cut.ctas;
   };
-  while (batches > least && plan.tiles * ceil_div(steps, batches) < cut.wanted && may_be_halved()) batches /= 2;
-  batches = steps_per_unit(p, steps, batches, c, plan.tiles);
-  plan.log_batches = log2_above(batches);
+  while (batches > least && columns(plan).tiles * ceil_div(steps, batches) < cut.wanted && may_be_halved())
+    batches /= 2;
+  batches = steps_per_unit(p, steps, batches, c, columns(plan).tiles);
+  columns(plan).log_batches = log2_above(batches);
   plan.units = ceil_div(steps, batches);
-  plan.grid = plan.tiles * plan.units;
-  const int64_t row_bytes = plan.tile_columns * static_cast<int64_t>(size_of(p.compute));
+  plan.grid = columns(plan).tiles * plan.units;
+  const int64_t row_bytes = columns(plan).tile_columns * static_cast<int64_t>(size_of(p.compute));
   const bool in_registers = batches * warps_along == 1 && !packed(plan, p);
   plan.shared_bytes = in_registers ? 0 : warps_along * levels_of_warp(plan, p) * row_bytes;
   const int64_t ctas_at_once = columns_ctas_of_sm(plan, p, lanes) * kColumnsWarps * kWarp / plan.block;
-  plan.shared_at_once = ctas_at_once * (plan.shared_bytes + kSharedReserved);
+  columns(plan).shared_at_once = ctas_at_once * (plan.shared_bytes + kSharedReserved);
   return plan;
 }
 

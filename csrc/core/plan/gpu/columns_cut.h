@@ -36,7 +36,9 @@ int64_t columns_ctas_of_sm(const Plan& plan, const Problem& p, const Lanes& lane
 Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c, const Cut& cut);
 
 // Leaves of one batch of a warp.
-inline int64_t leaves_of_warp(const Plan& plan) { return int64_t{kWarp >> plan.log_across} * plan.batch_leaves; }
+inline int64_t leaves_of_warp(const Plan& plan) {
+  return int64_t{kWarp >> columns(plan).log_across} * columns(plan).batch_leaves;
+}
 
 // A plan of one launch, `narrow` lanes being a sector; of no CTA where two launches are faster.
 Plan columns_in_one_launch(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, int64_t narrow);

@@ -8,12 +8,19 @@ using namespace tuning;
 
 namespace {
 
+// Of no CTA.
+Plan no_plan() {
+  Plan plan;
+  plan.own = ColumnsPlan{};
+  return plan;
+}
+
 bool is_wide(const Plan& plan) { return plan.block > kColumnsWarps * kWarp; }
 
 // What the busiest CTA reads.
 int64_t bytes_of_cta(const Plan& plan, const Problem& p) {
-  const int64_t rows = kSteps * leaves_of_warp(plan) << (plan.log_batches + plan.log_warps_along);
-  return std::min(rows, p.layout.n) * plan.tile_columns * static_cast<int64_t>(size_of(p.in));
+  const int64_t rows = kSteps * leaves_of_warp(plan) << (columns(plan).log_batches + columns(plan).log_warps_along);
+  return std::min(rows, p.layout.n) * columns(plan).tile_columns * static_cast<int64_t>(size_of(p.in));
 }
 
 // Whether it is done before a second launch would be: that begins when all SMs together have read the tensor, each its
@@ -33,9 +40,9 @@ bool is_sooner(const Plan& plan, const Problem& p, const Gpu& gpu) {
 // by 64, 3.0, and by 128 of one sector 2.8.
 Plan uncut(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, int64_t narrow, int64_t wider) {
   const Plan two = columns_cut(plan, p, lanes, gpu, {}, {wider, 0});
-  if (two.log_batches <= 1 && 3 * two.tiles >= 2 * gpu.sms) return two;
+  if (columns(two).log_batches <= 1 && 3 * columns(two).tiles >= 2 * gpu.sms) return two;
   const Plan one = columns_cut(plan, p, lanes, gpu, {}, {narrow, 0});
-  return one.log_batches == 0 ? one : Plan{};
+  return columns(one).log_batches == 0 ? one : no_plan();
 }
 
 // Whether the CTAs of clusters may not find an SM each. Every two SMs can be a cluster, but of larger ones a GPU has
@@ -44,7 +51,7 @@ Plan uncut(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gp
 bool may_share_sms(const Plan& plan, const Gpu& gpu) {
   constexpr int64_t kMostOfHalfAGroup = 8;
   const int64_t of_cluster = plan.units > kMostOfHalfAGroup ? kMostUnitsOfCluster : plan.units;
-  return 4 * plan.tiles * of_cluster > 3 * gpu.sms;
+  return 4 * columns(plan).tiles * of_cluster > 3 * gpu.sms;
 }
 
 // Cut into units that meet in a cluster, on an SM each: in pairs, where these fill the GPU. Else, of the tiles that
@@ -56,17 +63,17 @@ Plan in_clusters(const Plan& plan, const Problem& p, const Lanes& lanes, const G
     const Plan found = columns_cut(plan, p, lanes, gpu, {}, {across, gpu.sms, warps, units, gpu.sms});
     const bool can = found.units > 1 && fits_clusters(found, gpu) && columns_meet_in_clusters(found, p) &&
                      cluster_bytes(found, p) < kColumnsMeetingMost;
-    return can ? found : Plan{};
+    return can ? found : no_plan();
   };
   const bool has_wide = columns_have_kernels_for_clusters(plan);
   for (int64_t across = wider; has_wide && across <= std::min(2 * wider, lanes.widest); across *= 2) {
     const Plan pairs = cut(across, kColumnsWarpsInCluster, kPair);
     if (4 * pairs.grid > 3 * gpu.sms) return pairs;
   }
-  Plan best;
+  Plan best = no_plan();
   for (int64_t across = wider; across <= lanes.widest && 2 * best.units <= kColumnsUnitsInCluster; across *= 2) {
     Plan found = cut(across, kColumnsWarps, gpu.cluster_ctas);
-    if (has_wide && found.log_batches > 0 && !may_share_sms(found, gpu)) {
+    if (has_wide && columns(found).log_batches > 0 && !may_share_sms(found, gpu)) {
       const Plan wide = cut(across, kColumnsWarpsInCluster, gpu.cluster_ctas);
       if (wide.grid == found.grid) found = wide;
     }
@@ -82,8 +89,8 @@ Plan columns_in_one_launch(const Plan& plan, const Problem& p, const Lanes& lane
   Plan found = uncut(plan, p, lanes, gpu, narrow, wider);
   if (found.grid == 0 && gpu.cluster_ctas > 1) found = in_clusters(plan, p, lanes, gpu, wider);
   // Of columns that begin anywhere, a few CTAs read too much beside what they need.
-  const bool enough = found.grid > 0 && (!plan.anywhere || 2 * found.grid >= gpu.sms);
-  return enough && is_sooner(found, p, gpu) ? found : Plan{};
+  const bool enough = found.grid > 0 && (plan.access != Access::Unaligned || 2 * found.grid >= gpu.sms);
+  return enough && is_sooner(found, p, gpu) ? found : no_plan();
 }
 
 }  // namespace torch_reduce::planning

@@ -7,6 +7,7 @@
 
 #include "core/contract/integers.h"
 #include "core/contract/order.h"
+#include "core/plan/gpu/kernels.h"
 #include "core/plan/gpu/plan.h"
 #include "core/plan/tuning/kernels.h"
 
@@ -20,9 +21,9 @@ constexpr int64_t kSmallNumbers = int64_t{1} << 30;  // divisions by a multiplic
 struct Shape {
   int64_t v;  // elements per 16 bytes; 1 for types that kernels read through a runtime switch
   bool aligned;
-  bool row_vector, row_segmented, row_anywhere, row_runs;
+  bool row_vector, row_segmented, row_unaligned, row_unordered;
   bool short_vector, short_staged, short_scalar;
-  bool columns, column_vector, column_segmented, column_anywhere, column_pairs;
+  bool columns, column_vector, column_segmented, column_unaligned, column_pairs;
 };
 
 // A tuned count for the whole GPU, as a power of two, which is what shapes and splits often are.
@@ -31,6 +32,9 @@ inline int64_t on_all_sms(const Gpu& gpu, int64_t per_sm) { return power_of_two_
 [[noreturn]] inline void refuse(const std::string& what) {
   throw std::invalid_argument("reduce: the constraint on the plan is not legal for this tensor: " + what);
 }
+
+inline ColumnsPlan& columns(Plan& plan) { return plan.as<ColumnsPlan>(); }
+inline const ColumnsPlan& columns(const Plan& plan) { return plan.as<ColumnsPlan>(); }
 
 // How many of `steps` (what a CTA does before it looks for more) go to one CTA: a power of two, at least `wanted`, and
 // enough for the partials to stay small.
@@ -43,15 +47,15 @@ bool fits_clusters(const Plan& plan, const Gpu& gpu);
 // rounded: partials are faster.
 bool adds_atomically(const Problem& p);
 
-void plan_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
-void plan_short_rows(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu);
+void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
+void plan_short_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu);
 // The kept dim along which results lie innermost.
 int innermost_of_results(const Layout& l);
 // Where outputs are one element each: the kept dim along which the rows of tiles lie, beside lanes along the innermost.
 // That is the one of the results, if it is another, and else the longest. -1 where there are no such tiles: they would
 // be mostly empty, or there are too few outputs, or so many that their numbers need more than 32 bits.
 int copied_rows(const Layout& l);
-void plan_columns(Plan& plan, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
+void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
 // Whether pairs of columns are so few elements that a thread has them whole.
 inline bool pairs_are_stacked(const Layout& l) {
   return l.reduced_dims == 1 && l.kept_dims <= 2 && l.n <= tuning::kStackedLeaves;
@@ -60,7 +64,7 @@ inline bool pairs_are_stacked(const Layout& l) {
 // contiguous ones of more than a step. Others' kernels, but for contiguous ones of one step, have code for clusters
 // beside the rest.
 inline bool columns_have_kernels_for_clusters(const Plan& plan) {
-  return plan.vector && !plan.segmented && !plan.anywhere && plan.batch_leaves < tuning::kLoadsInFlight;
+  return plan.access == Access::Contiguous && columns(plan).batch_leaves < tuning::kLoadsInFlight;
 }
 // Shared memory for what the units of columns leave to one another in a cluster, and whether they can: their kernel has
 // code for it, and a CTA room.
@@ -71,6 +75,8 @@ bool columns_meet_in_clusters(const Plan& plan, const Problem& p);
 // what a chunk's neighbours have of a cache makes up for that. Else Empty: it is for others to say.
 bool tiles_are_legal(const Problem& p);
 Family family_across_memory(const Problem& p);
-void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& c);
+void plan_tiles(Plan& plan, bool vector, const Problem& p, const Gpu& gpu, const Constraint& c);
+
+void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu);
 
 }  // namespace torch_reduce::planning

@@ -15,101 +15,120 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
 
-void plan_rows(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
+void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
   const Layout& l = p.layout;
+  const bool vector = loads_vectors(plan.access);
+  RowsPlan& rows = plan.own.emplace<RowsPlan>();
+  rows.span = span;
   const int words = words_of(p.in);
-  const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
-  const auto tiles_of = [&](int64_t loads) { return std::max<int64_t>(ceil_div(plan.row_span, v * loads * kWarp), 1); };
-  plan.loads = plan.vector ? kRowsLoads : kRowsElements;
-  const int64_t tiles = tiles_of(plan.loads);
+  const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
+  const auto tiles_of = [&](int64_t loads) { return std::max<int64_t>(ceil_div(span, v * loads * kWarp), 1); };
+  rows.loads = vector ? kRowsLoads : kRowsElements;
+  const int64_t tiles = tiles_of(rows.loads);
   int warps = kWarps;
-  plan.unit_tiles = tiles;
+  rows.unit_tiles = tiles;
   if (l.outputs >= kRowsPerSm * gpu.sms || tiles == 1) {
     warps = kWarpRowsWarps;
     const int64_t at_once = std::max<int64_t>(gpu.sms, 1) * kWarpRowsCtasPerSm * warps;
-    plan.warp_rows = std::clamp<int64_t>(l.outputs / (at_once * kWarpRowsRounds), 1, kMostWarpRows);
-    plan.grid = ceil_div(l.outputs, warps * plan.warp_rows);
+    rows.warp_rows = std::clamp<int64_t>(l.outputs / (at_once * kWarpRowsRounds), 1, kMostWarpRows);
+    plan.grid = ceil_div(l.outputs, warps * rows.warp_rows);
   } else {
     if (l.outputs <= kRowsMostWide * gpu.sms && tiles > kWarps) {  // all warps of a CTA, or of several, have a row
       const int64_t units = std::clamp<int64_t>(gpu.sms / l.outputs, 1, kMostUnits);
       warps = tiles >= units * kRowsWarps ? kRowsWarps : kWarps;
       const bool long_enough = tiles_of(kRowsMostLoads) >= kRowsMostLoadsTiles * units * warps;
-      if (plan.vector && !plan.segmented && long_enough) plan.loads = kRowsMostLoads;
-      plan.unit_tiles = std::max<int64_t>(ceil_div(tiles_of(plan.loads), units), warps);
-      plan.units = ceil_div(tiles_of(plan.loads), plan.unit_tiles);
-      plan.log_team = log2_above(warps);
+      if (plan.access == Access::Contiguous && long_enough) rows.loads = kRowsMostLoads;
+      rows.unit_tiles = std::max<int64_t>(ceil_div(tiles_of(rows.loads), units), warps);
+      plan.units = ceil_div(tiles_of(rows.loads), rows.unit_tiles);
+      rows.log_team = log2_above(warps);
     } else {
-      plan.log_team = std::min(log2_above(kWarps), log2_above(tiles));
+      rows.log_team = std::min(log2_above(kWarps), log2_above(tiles));
     }
-    plan.grid = ceil_div(l.outputs, warps >> plan.log_team) * plan.units;
+    plan.grid = ceil_div(l.outputs, warps >> rows.log_team) * plan.units;
   }
   plan.block = warps * kWarp;
   plan.shared_bytes = int64_t{words} * warps * copies_per_warp(p.in) * 8;
 }
 
 void plan_short_rows(ExactPlan& plan, const Problem& p) {
-  const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
-  plan.loads = plan.vector || p.layout.n <= kWarp ? 1 : tuning::kShortRowsElements;
-  plan.log_lanes = log2_above(ceil_div(std::max<int64_t>(p.layout.n, 1), v * plan.loads));
+  const bool vector = loads_vectors(plan.access);
+  ShortRowsPlan& rows = plan.own.emplace<ShortRowsPlan>();
+  const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
+  rows.loads = vector || p.layout.n <= kWarp ? 1 : tuning::kShortRowsElements;
+  rows.log_lanes = log2_above(ceil_div(std::max<int64_t>(p.layout.n, 1), v * rows.loads));
   plan.block = kWarps * kWarp;
-  plan.grid = ceil_div(p.layout.outputs, kWarps * short_rows_unroll(plan.loads) * (kWarp >> plan.log_lanes));
+  plan.grid = ceil_div(p.layout.outputs, kWarps * short_rows_unroll(rows.loads) * (kWarp >> rows.log_lanes));
 }
 
 void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
+  const bool vector = loads_vectors(plan.access);
   const Layout& l = p.layout;
   const int words = words_of(p.in);
-  const int64_t v = plan.vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
+  const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
   const int64_t lanes = vectors * batch;
-  plan.log_across = std::min(5, log2_above(vectors));
+  ColumnsPlan c;
+  c.log_across = std::min(5, log2_above(vectors));
   const int64_t lanes_wanted = l.n <= kDirectRows       ? 0
                                : l.n <= kDirectSomeRows ? kDirectSomeLanesPerSm
                                                         : kDirectLanesPerSm;
-  plan.direct = plan.log_across == 5 && l.n <= kDirectMostRows && lanes >= lanes_wanted * gpu.sms;
+  const bool direct = c.log_across == 5 && l.n <= kDirectMostRows && lanes >= lanes_wanted * gpu.sms;
   int log_warps = log2_above(kWarps);
-  if (plan.direct) {
+  if (direct) {
     while (log_warps > 0 && (int64_t{kWarp} << log_warps) > vectors) --log_warps;
     while (log_warps > 1 && ceil_div(vectors, int64_t{kWarp} << log_warps) * batch < 2 * gpu.sms) --log_warps;
     plan.block = kWarp << log_warps;
-    plan.column_tiles = ceil_div(vectors, plan.block) * batch;
-    plan.grid = plan.column_tiles;
+    plan.grid = ceil_div(vectors, plan.block) * batch;
+    plan.own = ShortColumnsPlan{plan.grid};
     return;
   }
   constexpr int64_t loads = kColumnsLoads;
   const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <=
                      planning::on_all_sms(gpu, gpu.tuning.columns_small_per_sm);
   if (small) {  // tiles narrow enough that no column is split, down to a memory sector
-    const int64_t narrowest = std::min<int64_t>(plan.log_across, 1);
-    while (plan.log_across > narrowest && l.n > (kWarps * loads * kWarp >> plan.log_across)) --plan.log_across;
-  } else if (plan.log_across == 5 && v > 4) {  // half a tile's partials: so twice as many CTAs find room for theirs
-    plan.log_across = 4;
+    const int64_t narrowest = std::min<int64_t>(c.log_across, 1);
+    while (c.log_across > narrowest && l.n > (kWarps * loads * kWarp >> c.log_across)) --c.log_across;
+  } else if (c.log_across == 5 && v > 4) {  // half a tile's partials: so twice as many CTAs find room for theirs
+    c.log_across = 4;
   }
-  const int64_t lanes_along = kWarp >> plan.log_across;
+  const int64_t lanes_along = kWarp >> c.log_across;
   while (log_warps > 0 && (lanes_along << (log_warps - 1)) * loads >= l.n) --log_warps;
   plan.block = kWarp << log_warps;
-  plan.column_tiles = ceil_div(vectors, int64_t{1} << plan.log_across) * batch;
-  const int64_t width = v << plan.log_across, slices = size_of(p.in) > 2 || !plan.vector ? 2 : 1;
+  c.tiles = ceil_div(vectors, int64_t{1} << c.log_across) * batch;
+  const int64_t width = v << c.log_across, slices = size_of(p.in) > 2 || !vector ? 2 : 1;
   plan.shared_bytes = (words + (slices << log_warps)) * width * 8;
-  plan.unit_rows = std::max<int64_t>(l.n, 1);
+  c.unit_rows = std::max<int64_t>(l.n, 1);
   const int64_t step = (lanes_along << log_warps) * loads;  // rows that a CTA takes at once
-  const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / plan.column_tiles, 1);
-  const int64_t room = kMaxScratch / (l.outputs * (words + 2) * 8 + plan.column_tiles * 8);
+  const int64_t wanted = std::max<int64_t>(kColumnsCtasPerSm * gpu.sms / c.tiles, 1);
+  const int64_t room = kMaxScratch / (l.outputs * (words + 2) * 8 + c.tiles * 8);
   const int64_t steps = ceil_div(l.n, step);
   const int64_t units =
       small && steps <= 4 ? 1 : std::max<int64_t>(std::min({wanted, steps, room, kMostColumnUnits}), 1);
-  plan.unit_rows = std::max<int64_t>(ceil_div(steps, units) * step, 1);
-  plan.units = std::max<int64_t>(ceil_div(l.n, plan.unit_rows), 1);
-  plan.grid = plan.column_tiles * plan.units;
-  plan.finish_log_across = std::min(5, log2_above(width));
-  const auto groups = [&] { return kFinishColumnsThreads >> plan.finish_log_across; };
-  while (plan.finish_log_across > kFinishColumnsLeastLogAcross && groups() < plan.units) {
-    --plan.finish_log_across;
+  c.unit_rows = std::max<int64_t>(ceil_div(steps, units) * step, 1);
+  plan.units = std::max<int64_t>(ceil_div(l.n, c.unit_rows), 1);
+  plan.grid = c.tiles * plan.units;
+  c.finish_log_across = std::min(5, log2_above(width));
+  const auto groups = [&] { return kFinishColumnsThreads >> c.finish_log_across; };
+  while (c.finish_log_across > kFinishColumnsLeastLogAcross && groups() < plan.units) {
+    --c.finish_log_across;
   }
   const int64_t wanted_groups = std::min<int64_t>(groups(), power_of_two_above(plan.units));
-  plan.finish_block = std::max(kWarp, static_cast<int>(wanted_groups << plan.finish_log_across));
+  c.finish_block = std::max(kWarp, static_cast<int>(wanted_groups << c.finish_log_across));
+  plan.own = c;
 }
 
 }  // namespace
+
+Family family_of(const ExactPlan& plan) {
+  struct {
+    Family operator()(std::monostate) const { return Family::Empty; }
+    Family operator()(const RowsPlan&) const { return Family::Rows; }
+    Family operator()(const ShortRowsPlan&) const { return Family::ShortRows; }
+    Family operator()(const ShortColumnsPlan&) const { return Family::Columns; }
+    Family operator()(const ColumnsPlan&) const { return Family::Columns; }
+  } family;
+  return std::visit(family, plan.own);
+}
 
 ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
@@ -117,7 +136,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   if (l.outputs == 0) return plan;
   if (c.family == static_cast<int>(Family::Tiles)) planning::refuse("exact sums have no order for tiles to keep");
   Problem other = p;  // which family, and which loads, are legal is a matter of the layout alone
-  other.op = Op::Sum;
+  other.op = kAccumulated;
   other.mode = Mode::Deterministic;
   other.compute = other.out = p.in == DType::Float64 ? DType::Float64 : DType::Float32;
   // The kernels that read 16 bytes number outputs with 32 bits.
@@ -127,18 +146,21 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const bool contiguous = l.kept_dims <= 1 && l.reduced_dims == 1 && l.reduced[0].stride == 1 && vector != 0;
   const bool of_any_place = contiguous && (c.family < 0 || c.family == static_cast<int>(Family::Rows));
   const Plan found = make_plan(other, gpu, Constraint{c.family, of_any_place ? -1 : vector, 0});
-  plan.family = found.family;
-  plan.vector = found.vector && !found.anywhere;
-  plan.segmented = found.segmented;
-  plan.row_span = l.n;
-  if (of_any_place && found.family == Family::Rows && !plan.vector) {
-    plan.vector = true;
-    plan.row_span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
+  plan.words = words;
+  const Family family = family_of(found);
+  const bool aligned = found.access == Access::Contiguous || found.access == Access::Segmented;
+  plan.access = aligned ? found.access : Access::Strided;
+  int64_t span = l.n;
+  if (of_any_place && family == Family::Rows && !aligned) {
+    plan.access = Access::Contiguous;
+    span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
   }
-  if (vector == 1 && !plan.vector) planning::refuse(std::string("no 16-byte loads in ") + name(plan.family));
-  switch (plan.family) {
+  if (vector == 1 && !loads_vectors(plan.access)) {
+    planning::refuse(std::string("no 16-byte loads in ") + name(family));
+  }
+  switch (family) {
     case Family::Rows:
-      plan_rows(plan, p, gpu);
+      plan_rows(plan, p, span, gpu);
       break;
     case Family::ShortRows:
       plan_short_rows(plan, p);
@@ -152,8 +174,8 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const int64_t out_bytes = words ? words_of(p.in) * 8 : static_cast<int64_t>(size_of(p.out));
   plan.launches = 1;
   if (plan.units > 1) {
-    const int64_t columns = plan.family == Family::Columns;
-    const int64_t partial = l.outputs * (words_of(p.in) + (columns ? 2 : 4)) * 8 + columns * plan.column_tiles * 8;
+    const auto* columns = std::get_if<ColumnsPlan>(&plan.own);
+    const int64_t partial = l.outputs * (words_of(p.in) + (columns ? 2 : 4)) * 8 + (columns ? columns->tiles * 8 : 0);
     plan.scratch_bytes = ceil_div(plan.units * partial, 16) * 16;
     plan.launches = 2;
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <variant>
 
+#include "core/plan/gpu/access.h"
 #include "core/plan/tuning/gpu.h"
 #include "core/problem/problem.h"
 
@@ -51,61 +53,105 @@ struct Constraint {
   int64_t split = 0;
 };
 
-struct Plan {
-  Family family = Family::Empty;
-  Finish finish = Finish::Direct;
-  bool vector = false;     // loads of 16 bytes; else an element at a time, at any stride
-  bool segmented = false;  // with vector: the reduced dims are two, or the kept dims more than the kernel walks
-  bool anywhere = false;   // with vector: what is read begins at any element, not only at multiples of 16 bytes
+// A CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
+struct RowsPlan {
+  int log_slots = 0;
+  int rows_per_cta = 1;
+  int chunks_at_once = 1;  // of a warp
+  int64_t places = 0;      // of an output, that are divided into chunks: its elements, or those its loads have room for
+  int64_t segment_vectors = 0;  // Unordered: loads of each segment
+  bool interleaved = false;     // the same unit of all outputs comes before the next one, as their memory interleaves
+};
 
+// 2^log_lanes lanes share an output.
+struct ShortRowsPlan {
+  int log_lanes = 0;
+  int lane_elements = 1, lane_rows = 1;  // Strided: of a lane, so many elements of each of so many outputs
+  int rows_per_cta = 1;
+};
+
+// Outputs of one element: tiles whose lanes lie along the innermost kept dim, and whose rows along this one.
+struct CopiesPlan {
+  int rows = 0;
+};
+
+// 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has 2^log_warps_across x
+// 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
+struct ColumnsPlan {
+  int log_across = 0, log_warps_across = 0, log_warps_along = 0;
+  int batch_leaves = 2, log_batches = 0;
+  int64_t tiles = 1;           // CTAs side by side over the columns
+  int64_t tile_columns = 1;    // of each
+  int64_t shared_at_once = 0;  // shared memory of all CTAs that an SM has at once
+  int64_t cluster_offset = 0;  // Finish::Cluster: the bytes of shared memory before the values of the units
+};
+
+// Columns of a few elements: a thread has so many whole ones.
+struct StackedPlan {
+  int64_t threads = 1;
+  int64_t columns = 1;
+};
+
+// A row is what the first `outer` of the reduced dims leave, and a line what the first `cut` do. Of each of
+// rows_per_cta rows a CTA takes 2^log_slots chunks, 2^log_chunks at a time, with `along` threads on a line.
+struct TilesPlan {
+  int outer = 0, cut = 0;
+  int rows_per_cta = 1;
+  int log_slots = 0, log_chunks = 0;
+  int along = 1;
+  int pad_shift = 0, tile_bytes = 0;  // a gap of 16 bytes in shared memory after 2^pad_shift elements
+};
+
+// Rows are lines, side by side in memory. Of each a CTA takes `range` elements, by units of 2^log_slots chunks.
+struct StripsPlan {
+  int cut = 0;
+  int rows_per_cta = 1;
+  int log_slots = 0;
+  int64_t range = 0;
+};
+
+// The second kernel, which combines partials.
+struct FinishPlan {
+  bool few_outputs = false;  // partials lie [output][unit], for a CTA or a cluster per output; else [unit][output]
+  int64_t padded_units = 1;  // few_outputs: partials from one output to the next, a multiple of 16 bytes
+  int64_t grid = 0;
+  int block = 32;
+  int cluster = 1;     // few_outputs: CTAs for each output
+  int log_across = 0;  // else: 2^log_across threads side by side, on neighbouring outputs
+  int units_per_thread = 1;
+  int carveout = -1;  // in percent of an SM's shared memory; -1: as the driver likes
+};
+
+// What every kernel is launched by, and its family's own part.
+struct Plan {
+  std::variant<std::monostate, RowsPlan, ShortRowsPlan, CopiesPlan, ColumnsPlan, StackedPlan, TilesPlan, StripsPlan>
+      own;
+  Access access = Access::Strided;
+  Finish finish = Finish::Direct;
+  FinishPlan second;  // Finish::Partials
   int block = 32;     // threads
   int64_t grid = 0;   // CTAs
   int64_t units = 1;  // CTAs per output; each takes an aligned range of leaves, a power of two of them
-
-  // Rows: a CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
-  int log_slots = 0;
-  int rows_per_cta = 1;
-  int chunks_at_once = 1;    // of a warp
-  int64_t run_vectors = 0;   // with `anywhere`, if the order is free: loads of each run of neighbours
-  bool interleaved = false;  // the same unit of all outputs comes before the next one, as their memory interleaves
-  // ShortRows: 2^log_lanes lanes share an output, with so many elements each, of so many outputs.
-  int log_lanes = 0, lane_elements = 1, lane_rows = 1;
-  // Of one element: the kept dim along which a tile's rows lie, or -1 for no tiles; its lanes lie along the innermost.
-  int copied_rows = -1;
-  // Columns: 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has
-  // 2^log_warps_across x 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
-  int log_across = 0, log_warps_across = 0, log_warps_along = 0;
-  int batch_leaves = 2, log_batches = 0;
-  bool pairs = false;  // without `vector`: neighbouring columns two at a time
-  // With `stacked`, a thread has its columns whole.
-  bool stacked = false;
-  int64_t tiles = 1;         // CTAs (stacked: threads) side by side over the columns
-  int64_t tile_columns = 1;  // of each
-  // Tiles: a row is what the first `outer` of the reduced dims leave, and a line what the first `cut` do. Of each of
-  // rows_per_cta rows a CTA takes 2^log_slots chunks, 2^log_chunks at a time, with `along` threads on a line;
-  // or, in strips, whose rows are lines, `range` elements, by units of 2^log_slots chunks.
-  bool strips = false;
-  int outer = 0, cut = 0, log_chunks = 0, along = 1;
-  int pad_shift = 0, tile_bytes = 0;  // a gap of 16 bytes in shared memory after 2^pad_shift elements
-  int64_t range = 0;
-
-  bool few_outputs = false;  // Partials lie [output][unit], for a CTA per output; else [unit][output]
-  int finish_ctas = 1;       // few_outputs: of a cluster for each output
-  int64_t padded_units = 1;  // few_outputs: partials from one output to the next, a multiple of 16 bytes
   int64_t shared_bytes = 0;
-  int64_t shared_at_once = 0;  // Columns: of all CTAs that an SM has at once
-  int carveout = -1;           // of the second kernel, in percent of an SM's shared memory; -1: as the driver likes
-  int64_t cluster_offset = 0;  // Columns, Cluster: the bytes of shared memory before the values of the units
   int64_t scratch_bytes = 0;
   int64_t expected_bytes = 0;  // device memory traffic: input, output and scratch
   int launches = 0;
+
+  template <class Own>
+  Own& as() {
+    return *std::get_if<Own>(&own);
+  }
+  template <class Own>
+  const Own& as() const {
+    return *std::get_if<Own>(&own);
+  }
+  template <class Own>
+  bool is() const {
+    return std::holds_alternative<Own>(own);
+  }
 };
 
-// Of an output, what rows divide into chunks: its elements, or places in the loads of its runs.
-inline int64_t rows_places(const Plan& plan, const Layout& l, int64_t vector_width) {
-  if (plan.run_vectors == 0) return l.n;
-  return l.n / l.reduced[l.reduced_dims - 1].size * plan.run_vectors * vector_width;
-}
+Family family_of(const Plan& plan);
 
 constexpr int64_t kMaxScratch = int64_t{4} << 20;
 
@@ -121,7 +167,7 @@ const char* name(Finish finish);
 constexpr int kMaxKernelDims = 32;
 // The arguments are copied at every launch, so kernels that read 16 bytes at a time have room for the common few only.
 constexpr int kFewDims = 4;
-// Shared memory without gaps, as Plan::pad_shift.
+// Shared memory without gaps, as TilesPlan::pad_shift.
 constexpr int kNoGaps = 30;
 // Kept dims and those reduced ones that are walked with them, where memory's order is not the shape's.
 constexpr int kTileDims = 8;

@@ -69,8 +69,15 @@ int64_t rows_of(const Layout& l, int outer) {
   return rows;
 }
 
-// The length of the runs that a plan reads, in bytes up to kRun.
-int64_t run_of(const Plan& plan, const Layout& l, int64_t element) {
+// How the reduced dims are cut: a row is what the first `outer` of them leave, a line what the first `cut` do; a CTA
+// takes 2^log_chunks chunks of each of rows_per_cta rows at a time, or, in strips, goes along lines.
+struct Cut {
+  bool strips = false;
+  int outer = 0, cut = 0, log_chunks = 0, rows_per_cta = 1;
+};
+
+// The length of the runs that a CTA reads, in bytes up to kRun.
+int64_t run_of(const Cut& plan, const Layout& l, int64_t element) {
   Box box;
   if (plan.strips) {
     add_consecutive(box, l, plan.cut, l.reduced_dims, kChunk);
@@ -95,7 +102,7 @@ int64_t span(const Layout& l, int cut) {
 }
 
 // Chunks of a unit. Units end where chunks of the output do, not where rows do, so rows must be longer than those.
-int64_t most_slots(const Plan& plan, const Layout& l, int64_t acc) {
+int64_t most_slots(const Cut& plan, const Layout& l, int64_t acc) {
   constexpr int64_t kBytes = 4 << 10;  // of shared memory, beside a tile
   int64_t slots = plan.strips ? int64_t{1} << kStripsMostLogSlots : kTilesMostSlots;
   while (!plan.strips && slots * plan.rows_per_cta * acc > kBytes) slots /= 2;
@@ -105,19 +112,19 @@ int64_t most_slots(const Plan& plan, const Layout& l, int64_t acc) {
 
 // The way to cut the reduced dims that has the longest runs; among equals, whole outputs come first, as their ranges
 // begin where their rows do, then long lines.
-Plan best_cut(const Problem& p, int64_t* best_run) {
+Cut best_cut(const Problem& p, int64_t* best_run) {
   const Layout& l = p.layout;
   const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
   const int64_t most = kTilesBytes / element / kChunk;
   const int64_t least = steps_per_unit(p, std::max<int64_t>(chunk_count(l.n), 1), 1, {}, 1);
-  Plan best;
+  Cut best;
   *best_run = 0;
-  auto consider = [&](const Plan& plan) {
+  auto consider = [&](const Cut& plan) {
     const int64_t run = run_of(plan, l, element);
     if (run > *best_run && most_slots(plan, l, acc) >= least && span(l, plan.cut) < (int64_t{1} << 32))
       best = plan, *best_run = run;
   };
-  Plan plan;
+  Cut plan;
   for (plan.cut = 1; plan.cut < l.reduced_dims; ++plan.cut) {
     if (size_behind(l, plan.cut) > kTilesInner) continue;
     plan.log_chunks = std::min(log2_above(most), log2_above(chunk_count(l.n)));
@@ -145,7 +152,7 @@ Plan best_cut(const Problem& p, int64_t* best_run) {
 }
 
 // Whether 16 bytes hold the same element of neighbouring rows, everywhere.
-bool strips_read_vectors(const Plan& plan, const Problem& p) {
+bool strips_read_vectors(const Cut& plan, const Problem& p) {
   const Layout& l = p.layout;
   const int64_t v = 16 / static_cast<int64_t>(size_of(p.in));
   int64_t neighbours = 0;  // rows side by side
@@ -177,9 +184,7 @@ int threads_along(int64_t inner, int64_t lines, int64_t element) {
 
 bool tiles_are_legal(const Problem& p) {
   const Layout& l = p.layout;
-  const bool has_kernels = p.compute == DType::Float32 || (p.compute == DType::Float64 && p.in >= DType::Float32);
-  if (!has_kernels || !is_floating(p.in) || is_order_free(p.op, p.compute) || p.mode != Mode::Deterministic)
-    return false;
+  if (!kernels::have_tiles(kernels::types_of(p)) || p.mode != Mode::Deterministic) return false;
   for (int d = 0; d < l.reduced_dims; ++d) {
     if (l.reduced[d].stride < 0) return false;  // places in a line are numbers without a sign
   }
@@ -199,7 +204,7 @@ Family family_across_memory(const Problem& p) {
 
   const int64_t element = static_cast<int64_t>(size_of(p.in));
   int64_t run;
-  const Plan best = best_cut(p, &run);
+  const Cut best = best_cut(p, &run);
   Box row, column;
   add_consecutive(row, l, 0, l.reduced_dims, kWarp);
   add_rows(column, l, 0, kWarp);
@@ -212,68 +217,89 @@ Family family_across_memory(const Problem& p) {
   return rows ? Family::Rows : Family::Tiles;
 }
 
-void plan_tiles(Plan& plan, const Problem& p, const Gpu& gpu, const Constraint& c) {
-  const Layout& l = p.layout;
-  const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
-  int64_t run;
-  plan = best_cut(p, &run);
-  plan.family = Family::Tiles;
-  const int64_t chunks = chunk_count(l.n), row = size_behind(l, plan.outer), most = most_slots(plan, l, acc);
-  const int64_t rows = rows_of(l, plan.outer);
-  // Small tensors: narrow strips, so that more SMs get one.
-  while (plan.strips && plan.rows_per_cta > kStripsLeastRows && rows / plan.rows_per_cta * chunk_count(row) < gpu.sms) {
-    plan.rows_per_cta /= 2;
-  }
-  const int64_t strips = ceil_div(rows, plan.rows_per_cta);
+namespace {
 
-  int64_t wanted = int64_t{1} << plan.log_chunks;
-  // Where rows are whole units, nothing is read twice for these.
-  const auto whole_units = [&](int64_t slots) { return row % (slots * kChunk) == 0; };
-  if (plan.strips) {
+// Chunks of a unit: whole units need reading nothing twice, others read one more in part.
+int64_t slots_of_unit(const Problem& p, const Cut& cut, const Constraint& c, int64_t row, int64_t most) {
+  const int64_t chunks = chunk_count(p.layout.n), outputs = p.layout.outputs;
+  int64_t wanted = int64_t{1} << cut.log_chunks;
+  if (cut.strips) {
     const auto many = [&] {
-      return whole_units(2 * wanted)
-                 ? chunks * l.outputs / wanted > kStripsWholePartials
-                 : chunks * l.outputs / wanted > kStripsPartials && row >= kStripsLeastUnits * wanted * kChunk;
+      return row % (2 * wanted * kChunk) == 0
+                 ? chunks * outputs / wanted > kStripsWholePartials
+                 : chunks * outputs / wanted > kStripsPartials && row >= kStripsLeastUnits * wanted * kChunk;
     };
     while (2 * wanted <= most && many()) wanted *= 2;
   }
   const int64_t slots = steps_per_unit(p, chunks, wanted, c, 1);
   if (slots > most) refuse("tiles of so many elements need more units");
-  plan.log_slots = log2_above(slots);
-  plan.units = ceil_div(chunks, slots);
-  if (plan.strips) {
-    plan.block = static_cast<int>(ceil_div(plan.rows_per_cta * kStripsThreads, kWarp)) * kWarp;
-    const int64_t least_units = whole_units(slots) ? 1 : kStripsUnits;
-    int64_t range = std::max(kStripsRange, least_units * slots);
-    while (range / 2 >= least_units * slots && strips * ceil_div(row, range * kChunk) < kStripsCtasPerSm * gpu.sms)
-      range /= 2;
-    // Small tensors: better read twice in part than by few CTAs.
-    while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;
-    plan.range = std::min(range, power_of_two_above(chunk_count(row))) * kChunk;
-    plan.grid = strips * ceil_div(row, plan.range);
-    const int64_t rows_of_warps = plan.block / kStripsThreads, v = 16 / element;
-    const int64_t turned = plan.block / kWarp * (kLeaves / v * (v + 1)),
-                  counters = rows_of_warps * (kStripsMostLogSlots + 2);
-    plan.shared_bytes = rows_of_warps * kLeaves * element + (turned + counters) * acc;
-    plan.vector = c.vector != 0 && strips_read_vectors(plan, p);
-    if (c.vector == 1 && !plan.vector) refuse("no 16-byte loads in these tiles");
-    return;
-  }
-  if (c.vector == 1) refuse("no 16-byte loads in these tiles");
+  return slots;
+}
+
+void plan_strips(Plan& plan, bool vector, const Problem& p, const Cut& cut, const Gpu& gpu, int64_t slots) {
+  const Layout& l = p.layout;
+  const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
+  const int64_t row = size_behind(l, cut.outer), strips = ceil_div(rows_of(l, cut.outer), cut.rows_per_cta);
+  const int64_t least_units = row % (slots * kChunk) == 0 ? 1 : kStripsUnits;
+  int64_t range = std::max(kStripsRange, least_units * slots);
+  while (range / 2 >= least_units * slots && strips * ceil_div(row, range * kChunk) < kStripsCtasPerSm * gpu.sms)
+    range /= 2;
+  // Small tensors: better read twice in part than by few CTAs.
+  while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;
+  range = std::min(range, power_of_two_above(chunk_count(row))) * kChunk;
+  plan.own = StripsPlan{cut.cut, cut.rows_per_cta, log2_above(slots), range};
+  plan.access = vector && strips_read_vectors(cut, p) ? Access::Contiguous : Access::Strided;
+  plan.block = static_cast<int>(ceil_div(cut.rows_per_cta * kStripsThreads, kWarp)) * kWarp;
+  plan.grid = strips * ceil_div(row, range);
+  const int64_t rows_of_warps = plan.block / kStripsThreads, v = 16 / element;
+  const int64_t turned = plan.block / kWarp * (kLeaves / v * (v + 1)),
+                counters = rows_of_warps * (kStripsMostLogSlots + 2);
+  plan.shared_bytes = rows_of_warps * kLeaves * element + (turned + counters) * acc;
+}
+
+void plan_tiles_in_shared_memory(Plan& plan, const Problem& p, const Cut& cut, int64_t slots) {
+  const Layout& l = p.layout;
+  const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
+  const int64_t row = size_behind(l, cut.outer), strips = ceil_div(rows_of(l, cut.outer), cut.rows_per_cta);
+  TilesPlan tiles{cut.outer, cut.cut, cut.rows_per_cta, log2_above(slots)};
+  tiles.log_chunks = std::min(cut.log_chunks, tiles.log_slots);
   plan.block = kTilesThreads;
-  plan.log_chunks = std::min(plan.log_chunks, plan.log_slots);
   plan.grid = strips * ceil_div(row, slots * kChunk);
-  const int64_t inner = size_behind(l, plan.cut), row_tile = int64_t{kChunk} << plan.log_chunks;
-  const int64_t lines = (ceil_div(row_tile - 1, inner) + 1) * plan.rows_per_cta;
-  plan.along = threads_along(inner, lines, element);
-  plan.pad_shift = kNoGaps;
+  const int64_t inner = size_behind(l, cut.cut), row_tile = int64_t{kChunk} << tiles.log_chunks;
+  const int64_t lines = (ceil_div(row_tile - 1, inner) + 1) * cut.rows_per_cta;
+  tiles.along = threads_along(inner, lines, element);
+  tiles.pad_shift = kNoGaps;
   if (inner * element % 16 == 0) {
     // Lines that begin at the same banks of shared memory would be in each other's way.
-    for (plan.pad_shift = log2_above(kLine / element); inner % (int64_t{2} << plan.pad_shift) == 0;) ++plan.pad_shift;
+    for (tiles.pad_shift = log2_above(kLine / element); inner % (int64_t{2} << tiles.pad_shift) == 0;)
+      ++tiles.pad_shift;
   }
-  const int64_t tile = plan.rows_per_cta * row_tile;
-  plan.tile_bytes = static_cast<int>(tile * element + ((tile - 1) >> plan.pad_shift) * 16);
-  plan.shared_bytes = plan.tile_bytes + ceil_div(inner * 4, acc) * acc + (plan.rows_per_cta * acc << plan.log_slots);
+  const int64_t tile = cut.rows_per_cta * row_tile;
+  tiles.tile_bytes = static_cast<int>(tile * element + ((tile - 1) >> tiles.pad_shift) * 16);
+  plan.shared_bytes = tiles.tile_bytes + ceil_div(inner * 4, acc) * acc + (cut.rows_per_cta * acc << tiles.log_slots);
+  plan.own = tiles;
+}
+
+}  // namespace
+
+void plan_tiles(Plan& plan, bool vector, const Problem& p, const Gpu& gpu, const Constraint& c) {
+  const Layout& l = p.layout;
+  int64_t run;
+  Cut cut = best_cut(p, &run);
+  const int64_t row = size_behind(l, cut.outer), rows = rows_of(l, cut.outer);
+  const int64_t most = most_slots(cut, l, static_cast<int64_t>(size_of(p.compute)));
+  // Small tensors: narrow strips, so that more SMs get one.
+  while (cut.strips && cut.rows_per_cta > kStripsLeastRows && rows / cut.rows_per_cta * chunk_count(row) < gpu.sms) {
+    cut.rows_per_cta /= 2;
+  }
+  const int64_t slots = slots_of_unit(p, cut, c, row, most);
+  if (cut.strips) {
+    plan_strips(plan, vector, p, cut, gpu, slots);
+  } else {
+    plan_tiles_in_shared_memory(plan, p, cut, slots);
+  }
+  plan.units = ceil_div(chunk_count(l.n), slots);
+  if (c.vector == 1 && !loads_vectors(plan.access)) refuse("no 16-byte loads in these tiles");
 }
 
 }  // namespace torch_reduce::planning

@@ -13,26 +13,26 @@ constexpr int kLoadsInFlight = 8;
 
 constexpr int kRowsCtasAtOnce = 4;
 constexpr int kRowsElementwiseCtasAtOnce = 4;
-constexpr int kRowsAnywhereSegmentedCtasAtOnce = 3;
+constexpr int kRowsUnalignedSegmentedCtasAtOnce = 3;
 // Of a CTA of a cluster, which has an SM to itself. 2^18 elements of fp32 took 2.8 us by two kernels, and take 2.6;
 // twice as many took 3.0, and by 32 warps 3.65.
 constexpr int kRowsWarpsInCluster = 2 * kRowsWarps;
 // The widest elements that 16-byte loads read from anywhere, in bytes. A row of wider ones is read as fast by elements.
-constexpr int64_t kRowsAnywhereElement = 2;
+constexpr int64_t kRowsUnalignedElement = 2;
 // The shortest segments: a chunk that lies in two of them takes as long as several others. (9336, 443) of bf16, in 443
 // segments, took 20.5 us, and by elements 17.1.
-constexpr int64_t kRowsAnywhereSegment = int64_t{16} << 10;
+constexpr int64_t kRowsUnalignedSegment = int64_t{16} << 10;
 // Runs of neighbours: the longest elements, and the fewest of them that one of several runs has, but on demand. Shorter
 // ones are mostly ends, and one alone is read as fast by elements: (23, 41379, 165) over 0, 2 of bf16, in runs of 23,
 // took 197 us by runs and 138 by elements, 10131841 of fp32 13.3 and 12.6; but (9884, 879, 3, 7) of bf16, in runs of
 // 879, 115 and 238.
 // Of 2 bytes from fewer on: (20000, 3, 443) in full, sliced, took 32.4 us and takes 24.0, (500, 77, 330) 16.9 and 15.2;
 // of fp32 32.1 and 32.8, 17.0 and 17.4.
-constexpr int64_t kRunsElement = 4;
-constexpr int64_t runs_least(int64_t element) { return element <= 2 ? 256 : 512; }
+constexpr int64_t kUnorderedElement = 4;
+constexpr int64_t unordered_segment_least(int64_t element) { return element <= 2 ? 256 : 512; }
 // And of an output, as places in loads that no element has are more of a few chunks: (19819, 3, 2794) over 1, 2 of fp32
 // took 164 us, by elements 155.
-constexpr int64_t kRunsOutputLeast = 1 << 16;
+constexpr int64_t kUnorderedOutputLeast = 1 << 16;
 // Chunks of a CTA: what shared memory holds.
 constexpr int64_t kRowsMostSlots = 4096;
 // Shorter segments of several outputs lie between one another in what memory delivers at once, so that units of all
@@ -96,17 +96,17 @@ constexpr int kColumnsCtasAtOnce = 4;
 constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int loads) {
   return column_bytes > 64 ? 2 : anywhere || column_bytes > 32 || loads > kLoadsInFlight ? 3 : kColumnsCtasAtOnce;
 }
-constexpr int64_t kColumnsAnywhereElement = 4;  // as kRowsAnywhereElement
+constexpr int64_t kColumnsUnalignedElement = 4;  // as kRowsUnalignedElement
 // By such loads only of so many elements in all, and columns that fill so many loads: small tensors wait for code, of
 // which these have most, and of few lanes side by side the last one's load is much. (20, 16873) over 0 of bf16 took 3.1
 // us, by elements 2.9; (3, 7, 1, 13, 4806) over 4 of fp32, whose 13 columns lie side by side, 6.2 and 5.2. Columns of a
 // part of a chunk have loads for all of it: (16, 1876, 2, 17) over 0, 3 of fp32 took 7.7, by elements 5.9. But (38457,
 // 17, 2) over 1 of bf16 took 4.5 and 6.4.
-constexpr int64_t kColumnsAnywhereLeast = int64_t{1} << 19;
-constexpr int64_t kColumnsAnywherePartLeast = int64_t{3} << 19;
+constexpr int64_t kColumnsUnalignedLeast = int64_t{1} << 19;
+constexpr int64_t kColumnsUnalignedPartLeast = int64_t{3} << 19;
 // And where they are read in pairs: (654, 2846) over 0 of bf16 took 5.0 us, and in pairs, uncut, takes 4.2 to 4.5.
-constexpr int64_t kColumnsAnywherePairsLeast = int64_t{1} << 21;
-constexpr int64_t kColumnsAnywhereVectors = 4;
+constexpr int64_t kColumnsUnalignedPairsLeast = int64_t{1} << 21;
+constexpr int64_t kColumnsUnalignedVectors = 4;
 // Columns in pairs where 16-byte loads take none: (24, 130, 5, 494) over 0, 2 of bf16, permuted, took 18.4 us by single
 // ones and takes 12.8, (233727, 35, 4, 10) over 0, 3 333 and 238; but two columns of 6292 elements 2.4 and 2.7.
 constexpr int64_t kColumnsPairsLeast = int64_t{1} << 18;
@@ -117,7 +117,7 @@ constexpr int64_t kColumnsPairsLeast = int64_t{1} << 18;
 // (5, 7, 21198, 1270) over 0 to 2 of fp32 took 942 us with 506 and takes 873 with 3993, (65536, 1002) over 0 67 and 69.
 constexpr int64_t kColumnsLarge = 4, kColumnsHuge = 256;
 constexpr int64_t kColumnsWaves = 8;
-constexpr int64_t kColumnsAnywhereCtasPerSm = 2;
+constexpr int64_t kColumnsUnalignedCtasPerSm = 2;
 // Columns by 16-byte loads are in one launch, uncut or in clusters, up to so many times what is small: (4096, 512) over
 // 0 of fp32 took 5.1 us by two and takes 4.4, (8192, 256) of bf16 5.1 and 3.7, (4096, 4096) 11.5 and 10.0, (1024, 2048)
 // of int32, uncut, 5.3 and 4.1.
@@ -204,6 +204,9 @@ constexpr int64_t kRun = 64;
 constexpr int64_t kAtomicsZeroedLate = 129, kAtomicsLong = int64_t{128} << 20;
 
 constexpr int kFinishThreads = 1024;
+// Units that a thread takes side by side: 64 bytes of them; and one below the other.
+constexpr int finish_side_by_side(int64_t acc) { return static_cast<int>(64 / acc); }
+constexpr int kFinishAtOnce = 8;
 // The partials of a CTA of a cluster, at least: one CTA took 11 us for 65,536.
 constexpr int64_t kFinishUnits = 4096;
 

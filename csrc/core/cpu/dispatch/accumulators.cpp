@@ -1,11 +1,8 @@
-#include "core/cpu/dispatch/exact.h"
+#include "core/cpu/dispatch/accumulators.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/contract/exact/round.h"
-#include "core/cpu/dispatch/reduce.h"
-#include "core/cpu/exact/kernels.h"
 
 namespace torch_reduce::cpu {
 namespace {
@@ -26,21 +23,7 @@ void normalize_all(const int64_t* word, int64_t count, int64_t* out) {
   }
 }
 
-RunExactly* chosen() {
-#if defined(__x86_64__)
-  const char* name = capability();
-  if (std::strcmp(name, "avx512") == 0) return avx512::run_exactly;
-  if (std::strcmp(name, "avx2") == 0) return avx2::run_exactly;
-#endif
-  return baseline::run_exactly;
-}
-
 }  // namespace
-
-void reduce_exactly(const Problem& p, bool words, const void* in, void* out, const Threads& threads) {
-  const ExactPlan plan = make_exact_plan(p, threads.count);
-  if (plan.groups > 0) chosen()(p, plan, words, in, out, threads);
-}
 
 void round_accumulators(const int64_t* accumulators, int64_t count, int words, int64_t divisor, DType type, void* out) {
   (words == exact::Double::kWords ? round_all<exact::Double> : round_all<exact::Single>)(accumulators, count, divisor,

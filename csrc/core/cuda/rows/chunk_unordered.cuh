@@ -12,7 +12,7 @@
 namespace torch_reduce::cuda {
 
 template <class O, class In, class Acc>
-struct Chunk<O, In, Acc, Access::Runs> {
+struct Chunk<O, In, Acc, Access::Unordered> {
   static constexpr int V = vector_width<In>;
   static constexpr int kLoads = kChunk / (kWarp * V);
   static constexpr int kSets = 1;
@@ -21,7 +21,7 @@ struct Chunk<O, In, Acc, Access::Runs> {
   int length;         // of a run
 
   // The chunk from place `first` of the row at `row_place` on, `left` places before the row's end.
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Runs>& a, int64_t row_place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Unordered>& a, int64_t row_place, int64_t first,
                                        int64_t left) {
     constexpr int kBytes = static_cast<int>(sizeof(In));
     const int lane = threadIdx.x % kWarp;
@@ -59,7 +59,7 @@ struct Chunk<O, In, Acc, Access::Runs> {
   }
 
   __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
-    if constexpr (std::is_same<O, Sum>::value && sums_packed<In>) {
+    if constexpr (O::adds && sums_packed<In>) {
       int sum = 0;
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(of_run(i, source), sum);

@@ -1,5 +1,5 @@
-// Asks the code that the driver loaded for a device whether its kernels wait for the one before them. Once a device, as
-// the answer cannot change.
+// What a device is, and whether the code that the driver loaded for it waits for the kernel before. That is asked once
+// a device, as the answer cannot change.
 #include <atomic>
 
 #include "core/cuda/launch/launch.h"
@@ -26,6 +26,17 @@ bool has_dependent_launch(int device) {
   const bool has = loaded.ptxVersion >= 90;
   if (kept) known[device].store(has ? kYes : kNo, std::memory_order_relaxed);
   return has;
+}
+
+cudaError_t describe_current_gpu(int device, Gpu& gpu) {
+  int sms = 0, major = 0, minor = 0;
+  cudaError_t error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  if (error != cudaSuccess) return error;
+  gpu = make_gpu(sms, major, minor);
+  if (!has_dependent_launch(device)) gpu.cluster_ctas = 1;  // nor has earlier code clusters
+  return cudaSuccess;
 }
 
 }  // namespace torch_reduce::cuda

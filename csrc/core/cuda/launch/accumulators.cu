@@ -1,6 +1,6 @@
 // Tensors of superaccumulators: rounding and carrying, a warp each.
 #include "core/cuda/exact/finish.cuh"
-#include "core/cuda/launch/exact.h"
+#include "core/cuda/launch/accumulators.h"
 #include "core/cuda/start/start.cuh"
 
 namespace torch_reduce::cuda {

@@ -1,0 +1,35 @@
+# Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
+# has kernels of its own (include/torch_reduce/operators.def) and compute type, and one for each element type of exact
+# sums.
+#   TORCH_REDUCE_INSTANCES  their paths
+
+set(TORCH_REDUCE_INSTANCES "")
+
+function(torch_reduce_instance name header declaration)
+  set(_path "${CMAKE_CURRENT_BINARY_DIR}/instances/${name}.cu")
+  file(CONFIGURE OUTPUT "${_path}" @ONLY CONTENT
+       "#include \"core/cuda/@header@\"\n\nnamespace torch_reduce::cuda {\ntemplate cudaError_t @declaration@;\n}\n")
+  set(TORCH_REDUCE_INSTANCES ${TORCH_REDUCE_INSTANCES} "${_path}" PARENT_SCOPE)
+endfunction()
+
+set(_def "${CMAKE_CURRENT_SOURCE_DIR}/include/torch_reduce/operators.def")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")
+file(STRINGS "${_def}" _rows REGEX "^TORCH_REDUCE_OPERATOR\\(")
+foreach(_row IN LISTS _rows)
+  string(REGEX REPLACE "^TORCH_REDUCE_OPERATOR\\(([A-Za-z]+), ([a-z_]+), [a-z]+, ([A-Za-z]+)\\).*" "\\1;\\2;\\3" _row "${_row}")
+  list(GET _row 0 _struct)
+  list(GET _row 1 _name)
+  list(GET _row 2 _kernels)
+  if(_struct STREQUAL _kernels)
+    foreach(_acc float double int64_t)
+      torch_reduce_instance(
+        ${_name}_${_acc} launch/launch.cuh
+        "launch_typed<${_struct}, ${_acc}>(const Plan&, const Problem&, const Buffers&, cudaStream_t, bool)")
+    endforeach()
+  endif()
+endforeach()
+foreach(_element Half BFloat16 float double)
+  torch_reduce_instance(
+    exact_${_element} exact/launch.cuh
+    "launch_exact_typed<${_element}>(const exact::ExactPlan&, const Problem&, const Buffers&, cudaStream_t, bool)")
+endforeach()

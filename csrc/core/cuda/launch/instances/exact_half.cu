@@ -1,5 +1,0 @@
-#include "core/cuda/exact/launch.cuh"
-
-template cudaError_t torch_reduce::cuda::launch_exact_typed<torch_reduce::Half>(const exact::ExactPlan&, const Problem&,
-                                                                                bool, const Buffers&, cudaStream_t,
-                                                                                bool);

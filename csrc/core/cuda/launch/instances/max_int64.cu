@@ -1,4 +1,0 @@
-#include "core/cuda/launch/launch.cuh"
-
-template cudaError_t torch_reduce::cuda::launch_typed<torch_reduce::Max, int64_t>(const Plan&, const Problem&,
-                                                                                  const Buffers&, cudaStream_t, bool);

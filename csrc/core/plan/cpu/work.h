@@ -1,0 +1,22 @@
+// What the CPU is given to do: a problem and its plan, exact sums being one kind of plan.
+#pragma once
+
+#include <variant>
+
+#include "core/plan/cpu/exact.h"
+#include "core/plan/cpu/plan.h"
+
+namespace torch_reduce::cpu {
+
+struct Work {
+  const Problem& problem;  // 2.5 KiB, whose copy a small call would notice
+  std::variant<CpuPlan, ExactPlan> plan;
+};
+
+// For as many threads. `words`: the results are superaccumulators. Throws as make_plan does.
+inline Work make_work(const Problem& problem, int threads, const Constraint& constraint = {}, bool words = false) {
+  if (is_accumulated(problem)) return {problem, make_exact_plan(problem, words, threads)};
+  return {problem, make_plan(problem, threads, constraint)};
+}
+
+}  // namespace torch_reduce::cpu

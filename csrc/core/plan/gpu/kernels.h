@@ -1,0 +1,79 @@
+// Which kernels exist. Plans choose among them, and launchers instantiate them, by these predicates alone.
+#pragma once
+
+#include "core/contract/ops.h"
+#include "core/plan/gpu/access.h"
+#include "core/plan/tuning/kernels.h"
+#include "core/problem/problem.h"
+
+namespace torch_reduce::kernels {
+
+// What an instantiation is made for.
+struct Types {
+  TraitsOf op;
+  DType in, compute;
+  bool as_bool;  // elements convert to bool first
+};
+inline Types types_of(const Problem& p) { return {traits_of(p.op), p.in, p.compute, p.as_bool}; }
+
+// Whether there are kernels for the element type itself: for those that are common with the compute type.
+constexpr bool are_typed(const Types& t) {
+  if (t.as_bool) return false;
+  switch (t.compute) {
+    case DType::Float32:
+      return is_floating(t.in) && t.in != DType::Float64;
+    case DType::Float64:
+      return t.in == DType::Float64 || (t.in == DType::Float32 && !t.op.selects);
+    default:
+      return t.op.has_few_kernels ? t.in == DType::Int32 || t.in == DType::Int64 : t.in <= DType::Int64;
+  }
+}
+// Whether there are kernels that find out the element type at run time.
+constexpr bool are_untyped(const TraitsOf& op, DType compute) {
+  return compute == DType::Int64 || (compute == DType::Float64 && !op.selects);
+}
+
+constexpr bool have_rows(const Types& t, Access a) {
+  const auto element = static_cast<int64_t>(size_of(t.in));
+  switch (a) {
+    case Access::Strided:
+      return true;
+    case Access::Contiguous:
+    case Access::Segmented:
+      return are_typed(t);
+    case Access::Unaligned:
+    case Access::UnalignedSegmented:
+      return are_typed(t) && element <= tuning::kRowsUnalignedElement;
+    case Access::Unordered:
+      return are_typed(t) && !t.op.has_few_kernels && t.compute != DType::Float64 &&
+             element <= tuning::kUnorderedElement;
+    default:
+      return false;
+  }
+}
+
+constexpr bool have_short_rows(const Types& t, Access a) {
+  if (a == Access::Strided) return true;
+  return (a == Access::Contiguous || a == Access::Segmented || a == Access::Unaligned) && are_typed(t);
+}
+
+constexpr bool have_columns(const Types& t, Access a) {
+  switch (a) {
+    case Access::Strided:
+      return true;
+    case Access::Contiguous:
+    case Access::Segmented:
+      return are_typed(t);
+    case Access::Unaligned:
+      return are_typed(t) && static_cast<int64_t>(size_of(t.in)) <= tuning::kColumnsUnalignedElement;
+    case Access::Pairs:
+      return are_typed(t) && !t.op.has_few_kernels && t.compute == DType::Float32;
+    default:
+      return false;
+  }
+}
+
+// Only an order that matters needs tiles.
+constexpr bool have_tiles(const Types& t) { return are_typed(t) && is_floating(t.compute) && !t.op.selects; }
+
+}  // namespace torch_reduce::kernels

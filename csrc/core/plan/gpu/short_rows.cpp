@@ -1,0 +1,88 @@
+// Plans of short rows: aligned, unaligned, read an element at a time, and copies of single elements.
+#include <cstdlib>
+
+#include "core/plan/gpu/detail.h"
+
+namespace torch_reduce::planning {
+
+using namespace tuning;
+
+namespace {
+
+// Rows that begin anywhere: a warp has as many as its shared memory holds, but few where there are few.
+void plan_unaligned(Plan& plan, const Problem& p, const Gpu& gpu) {
+  const Layout& l = p.layout;
+  ShortRowsPlan& rows = plan.as<ShortRowsPlan>();
+  const Tuning& t = gpu.tuning;
+  const int64_t row_bytes = l.kept[0].in_stride * static_cast<int64_t>(size_of(p.in));
+  // Eight elements a lane, and several rows at once; or two rows at once, whose neighbours are the lanes'.
+  rows.log_lanes = l.n <= 8 * kShortRowsElements ? log2_above(ceil_div(l.n, kShortRowsElements)) : log2_above(kWarp);
+  const int64_t group = kWarp >> rows.log_lanes;
+  const int64_t room = std::max<int64_t>(t.staged_warp_bytes / (group * row_bytes), 1);
+  const int64_t share =
+      ceil_div(l.outputs, group * kShortRowsWarps * std::max<int64_t>(t.staged_ctas_per_sm * gpu.sms, 1));
+  const int64_t of_warp = group * std::max<int64_t>(std::min(room, share), 1);
+  rows.rows_per_cta = static_cast<int>(kShortRowsWarps * of_warp);
+  plan.shared_bytes = kShortRowsWarps * (ceil_div(of_warp * row_bytes, 16) * 16 + 2 * 16);
+}
+
+bool plan_copies(Plan& plan, const Layout& l) {
+  const int rows = copied_rows(l);
+  if (rows < 0) return false;
+  plan.own = CopiesPlan{rows};
+  const int64_t across = l.kept[l.kept_dims - 1].size, down = l.kept[rows].size;
+  plan.block = kCopiesWarps * kWarp;
+  plan.grid = ceil_div(across, kWarp) * ceil_div(down, kCopiesRows) * (l.outputs / (across * down));
+  return true;
+}
+
+}  // namespace
+
+int copied_rows(const Layout& l) {
+  const int lanes = l.kept_dims - 1;
+  if (l.n != 1 || l.kept_dims < 2 || l.outputs < kCopiesLeast || l.outputs >= kSmallNumbers) return -1;
+  const int innermost = innermost_of_results(l);
+  int rows = 0;
+  for (int d = 1; d < lanes; ++d) {
+    if (l.kept[d].size > l.kept[rows].size) rows = d;
+  }
+  if (innermost != lanes) rows = innermost;
+  const int64_t across = l.kept[lanes].size, down = l.kept[rows].size;
+  const int64_t places = ceil_div(across, kWarp) * kWarp * ceil_div(down, kCopiesRows) * kCopiesRows;
+  return 4 * across * down < places ? -1 : rows;
+}
+
+int innermost_of_results(const Layout& l) {
+  int innermost = l.kept_dims - 1;
+  for (int d = 0; d < l.kept_dims; ++d) {
+    if (std::abs(l.kept[d].out_stride) < std::abs(l.kept[innermost].out_stride)) innermost = d;
+  }
+  return innermost;
+}
+
+void plan_short_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu) {
+  if (!vector && plan_copies(plan, p.layout)) return;
+  ShortRowsPlan& rows = plan.own.emplace<ShortRowsPlan>();
+  plan.access = !vector                  ? Access::Strided
+                : !s.short_vector        ? Access::Unaligned
+                : p.layout.kept_dims > 1 ? Access::Segmented
+                                         : Access::Contiguous;
+  rows.lane_elements = vector ? static_cast<int>(s.v) : kShortRowsElements;
+  rows.log_lanes = log2_above(ceil_div(p.layout.n, rows.lane_elements));
+  rows.lane_rows = vector ? kShortRowsUnroll : 1;
+  const int64_t rows_at_once = (gpu.sms * kShortRowsCtasPerSm * kShortRowsWarps * kWarp) >> rows.log_lanes;
+  if (!vector && p.layout.outputs > rows_at_once) {  // many
+    const auto of_lane = std::min<int64_t>(power_of_two_above(std::max<int64_t>(p.layout.n, 1)), kShortRowsElements);
+    rows.lane_elements = static_cast<int>(of_lane);
+    rows.lane_rows = scattered_rows_of_lane(rows.lane_elements);
+  }
+  plan.block = kShortRowsWarps * kWarp;
+  if (plan.access == Access::Unaligned) {
+    plan_unaligned(plan, p, gpu);
+  } else {
+    rows.rows_per_cta = kShortRowsWarps * rows.lane_rows * (kWarp >> rows.log_lanes);
+  }
+  plan.grid = ceil_div(p.layout.outputs, rows.rows_per_cta);
+}
+
+}  // namespace torch_reduce::planning

@@ -1,0 +1,25 @@
+// From a tensor and what is asked of it to a problem: the one builder, for torch and for programs without it.
+#pragma once
+
+#include "core/problem/problem.h"
+
+namespace torch_reduce {
+
+struct Description {
+  Op op;
+  Mode mode;
+  DType in, out;
+  int in_alignment;  // as Problem's
+  int ndim;
+  const int64_t *sizes, *strides;
+  const bool* reduced;         // by dim
+  const int64_t* out_strides;  // by dim of the input; not read for reduced ones
+};
+
+// The largest power of two up to 16 that divides an address.
+int alignment_of(uintptr_t address);
+
+// Modes "atomic" and "exact", and operators and types that are order-free, read memory as it lies.
+Problem build_problem(const Description& description);
+
+}  // namespace torch_reduce
