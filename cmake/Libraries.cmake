@@ -1,6 +1,5 @@
-# torch_reduce_library(<target> <name> <exports> <source>...): a shared library of these sources and of all objects of
-# the core, with the target TorchReduce::<name> for a project that has this one as a subdirectory. It shows what the
-# version script <exports> names.
+# torch_reduce_library(<target> <name> <exports> <source>...): a shared library of these sources, with the target
+# TorchReduce::<name> for a project that has this one as a subdirectory. It shows what the version script <exports> names.
 #   TORCH_REDUCE_OTHER_CUDA  pattern of the source that is for a build with CUDA where this one is without, or the reverse
 
 set(TORCH_REDUCE_OTHER_CUDA "/cuda\\.cpp$")
@@ -13,10 +12,6 @@ function(torch_reduce_library target name exports)
   add_library(TorchReduce::${name} ALIAS ${target})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${TORCH_REDUCE_CXX_FLAGS}>)
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include" PRIVATE "${PROJECT_SOURCE_DIR}/csrc")
-  # Not by target_link_libraries: that would hand the objects on to whoever links the library.
-  foreach(_objects IN LISTS TORCH_REDUCE_OBJECTS)
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${_objects}>)
-  endforeach()
   set(_exports "${PROJECT_SOURCE_DIR}/${exports}")
   # Not LINKER: or -Wl: those take a path apart where it holds a comma.
   target_link_options(${target} PRIVATE -Wl,--no-undefined "SHELL:-Xlinker \"--version-script=${_exports}\"")

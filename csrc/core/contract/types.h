@@ -8,6 +8,8 @@
 
 #define TR_HD TORCH_REDUCE_HD
 #define TR_UNROLL TORCH_REDUCE_UNROLL
+// What libtorch_reduce.so calls in libtorch_reduce_core.so, beside its public functions (csrc/api/exports.map).
+#define TR_SHARED __attribute__((visibility("default")))
 
 namespace torch_reduce {
 

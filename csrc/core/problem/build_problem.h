@@ -17,9 +17,9 @@ struct Description {
 };
 
 // The largest power of two up to 16 that divides an address.
-int alignment_of(uintptr_t address);
+TR_SHARED int alignment_of(uintptr_t address);
 
 // Modes "atomic" and "exact", and operators and types that are order-free, read memory as it lies.
-Problem build_problem(const Description& description);
+TR_SHARED Problem build_problem(const Description& description);
 
 }  // namespace torch_reduce

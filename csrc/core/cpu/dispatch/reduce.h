@@ -9,12 +9,12 @@ namespace torch_reduce::cpu {
 
 // Writes every output of the problem. Follows the canonical order in every mode but exact. The work may have been made
 // for another number of threads. Strides of an output of superaccumulators count words.
-void reduce(const Work& work, const void* in, void* out, const Threads& threads);
+TR_SHARED void reduce(const Work& work, const void* in, void* out, const Threads& threads);
 
 // The instruction sets that the kernels were built for, worst first, and the one in use: the best this machine
 // has, unless set. The bits of results do not depend on it. set_capability throws std::invalid_argument for a
 // name that is unknown or that this machine does not have.
-const char* capability();
-void set_capability(const char* name);  // "baseline", "avx2", "avx512" or "auto"
+TR_SHARED const char* capability();
+TR_SHARED void set_capability(const char* name);  // "baseline", "avx2", "avx512" or "auto"
 
 }  // namespace torch_reduce::cpu

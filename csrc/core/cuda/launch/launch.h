@@ -11,14 +11,14 @@ namespace torch_reduce::cuda {
 // Whether kernels may be launched before the one before them has ended: whether the code that the current device, this
 // one, runs was compiled for 9.0 or later. Earlier code, which a later GPU's driver compiles too, does not wait for
 // what comes before it (block/dependent_launch.cuh).
-bool has_dependent_launch(int device);
+TR_SHARED bool has_dependent_launch(int device);
 
 // What plans may know of a device, which is the current one.
-cudaError_t describe_current_gpu(int device, Gpu& gpu);
+TR_SHARED cudaError_t describe_current_gpu(int device, Gpu& gpu);
 
 // `dependent_launch`: as above. Nothing is synchronised; the current device must be the stream's. The output of
 // superaccumulators has strides that count words.
-cudaError_t launch(const Work& work, const Buffers& buffers, cudaStream_t stream, bool dependent_launch);
+TR_SHARED cudaError_t launch(const Work& work, const Buffers& buffers, cudaStream_t stream, bool dependent_launch);
 
 // One per operator and compute type, and one per element type of exact sums, each in a file of its own so that they
 // compile side by side.

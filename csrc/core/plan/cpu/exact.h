@@ -15,6 +15,6 @@ struct ExactPlan {
   int64_t scratch_bytes = 0;
   bool words = false;  // the results are superaccumulators
 };
-ExactPlan make_exact_plan(const Problem& problem, bool words, int threads);
+TR_SHARED ExactPlan make_exact_plan(const Problem& problem, bool words, int threads);
 
 }  // namespace torch_reduce::cpu

@@ -18,7 +18,7 @@ enum class Way {
   Strips,   // Rows: that of memory, `strip` rows side by side (cpu/transposed/strips.h)
 };
 
-const char* name(Way way);
+TR_SHARED const char* name(Way way);
 
 struct CpuPlan {
   Family family = Family::Empty;
@@ -42,14 +42,15 @@ struct CpuPlan {
 bool is_read_directly(const Problem& problem);
 
 // Whether there are so few elements that make_plan() takes no more than one thread for them.
-bool is_for_one_thread(const Layout& layout);
+TR_SHARED bool is_for_one_thread(const Layout& layout);
 
 // Bytes of a vector of the kernels in use: 16, 32 or 64.
-int vector_bytes();
+TR_SHARED int vector_bytes();
 
 // `threads` is how many threads may work. Throws std::invalid_argument with one sentence if the constraint is not
 // legal for the problem; `vector` is not looked at, the compiler's loops load whole vectors wherever they can. Any
 // kernels may run the plan; `vectors`, in bytes, says which ones it is to be good for.
-CpuPlan make_plan(const Problem& problem, int threads, const Constraint& constraint = {}, int vectors = vector_bytes());
+TR_SHARED CpuPlan make_plan(const Problem& problem, int threads, const Constraint& constraint = {},
+                            int vectors = vector_bytes());
 
 }  // namespace torch_reduce::cpu

@@ -46,9 +46,10 @@ struct ExactPlan {
   int launches = 0;
 };
 
-Family family_of(const ExactPlan& plan);
+TR_SHARED Family family_of(const ExactPlan& plan);
 
 // `words`: the results are superaccumulators. The constraint's split is not looked at.
-ExactPlan make_exact_plan(const Problem& problem, bool words, const Gpu& gpu, const Constraint& constraint = {});
+TR_SHARED ExactPlan make_exact_plan(const Problem& problem, bool words, const Gpu& gpu,
+                                    const Constraint& constraint = {});
 
 }  // namespace torch_reduce::exact

@@ -151,16 +151,16 @@ struct Plan {
   }
 };
 
-Family family_of(const Plan& plan);
+TR_SHARED Family family_of(const Plan& plan);
 
 constexpr int64_t kMaxScratch = int64_t{4} << 20;
 
 // Throws std::invalid_argument with one sentence if the constraint is not legal for the problem, or if the
 // problem has more than kMaxKernelDims dims that do not merge.
-Plan make_plan(const Problem& problem, const Gpu& gpu, const Constraint& constraint = {});
+TR_SHARED Plan make_plan(const Problem& problem, const Gpu& gpu, const Constraint& constraint = {});
 
-const char* name(Family family);
-const char* name(Finish finish);
+TR_SHARED const char* name(Family family);
+TR_SHARED const char* name(Finish finish);
 
 // Kernel parameters have room for this many kept and as many reduced dims. Dims that walk memory like one are
 // merged before, so a tensor that needs more has over 2^32 elements.

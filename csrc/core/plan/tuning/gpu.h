@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/contract/types.h"
+
 namespace torch_reduce {
 
 // The reason beside each is of an H200, the one GPU that was measured; rows by architecture are in gpu.cpp.
@@ -47,10 +49,10 @@ struct Tuning {
 };
 
 // The row of an architecture, or of the next lower one that has a row.
-Tuning tuning_of(int major, int minor);
+TR_SHARED Tuning tuning_of(int major, int minor);
 
 // Shared memory of an SM.
-int64_t shared_bytes_of(int major, int minor);
+TR_SHARED int64_t shared_bytes_of(int major, int minor);
 
 // A value by its name.
 struct Tunable {
@@ -61,7 +63,7 @@ struct Tunable {
   int64_t least, most;
   bool power_of_two;
 
-  void check(int64_t value) const;  // throws std::invalid_argument with one sentence if it is not legal
+  TR_SHARED void check(int64_t value) const;  // throws std::invalid_argument with one sentence if it is not legal
 };
 
 constexpr int64_t kMostPerSm = int64_t{1} << 20;  // products with a number of SMs stay far from overflow
@@ -83,6 +85,6 @@ constexpr Tunable kTunables[] = {
 };
 
 // Throws std::invalid_argument with one sentence if there is none of this name.
-const Tunable& tunable(const std::string& name);
+TR_SHARED const Tunable& tunable(const std::string& name);
 
 }  // namespace torch_reduce
