@@ -1,5 +1,5 @@
-// The operators. Each is one struct: identity, combine, finish, and traits, which kernels, plans and checks ask in
-// place of its name.
+// The operators. Each is one struct: lift, identity, combine, finish, and traits, which kernels, plans and checks ask
+// in place of its name.
 #pragma once
 
 #include <limits>
@@ -40,7 +40,13 @@ inline const char* name(Op op) {
 
 // Each operator's struct overrides what holds for it.
 struct Traits {
-  // combine() is addition: small integers may add up packed, and CTAs into the output.
+  // lift() makes of an element, in the compute type, what is combined. It makes identity() of identity().
+  static constexpr bool lifts = false;
+  template <class Acc>
+  static TR_HD Acc lift(Acc x) {
+    return x;
+  }
+  // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
   static constexpr bool adds = false;
   // The result is one of the elements: it has their type, and any order gives its bits.
   static constexpr bool selects = false;
@@ -194,11 +200,12 @@ constexpr bool order_free = std::is_integral<Acc>::value || O::selects;
 
 // The traits of an operator that is known at run time.
 struct TraitsOf {
-  bool adds, selects, mirrored, divides, outgrows_integers, has_few_kernels, has_exact;
+  bool lifts, adds, selects, mirrored, divides, outgrows_integers, has_few_kernels, has_exact;
 };
 template <class O>
 constexpr TR_HD TraitsOf traits_of() {
-  return {O::adds, O::selects, O::mirrored, O::divides, O::outgrows_integers, O::has_few_kernels, O::has_exact};
+  return {O::lifts,           O::adds,     O::selects, O::mirrored, O::divides, O::outgrows_integers,
+          O::has_few_kernels, O::has_exact};
 }
 constexpr TR_HD TraitsOf traits_of(Op op) {
   constexpr TraitsOf traits[] = {
@@ -210,6 +217,7 @@ constexpr TR_HD TraitsOf traits_of(Op op) {
 
 // What a superaccumulator holds.
 constexpr Op kAccumulated = Op::Sum;
+using Accumulated = Sum;
 
 template <class O>
 struct OperatorTag {

@@ -10,17 +10,28 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-template <class T, class Acc>
+// Converts elements and lifts them.
+template <class Op, class T, class Acc>
+void convert_and_lift(const char* x, int64_t stride, int64_t count, Acc* __restrict out) {
+  convert<T, Acc>(x, stride, count, out);
+  for (int64_t i = 0; i < count; ++i) out[i] = Op::lift(out[i]);
+}
+
+template <class Op, class T, class Acc>
 Elements<Acc> converting() {
   Elements<Acc> e;
   e.size = sizeof(T);
-  e.convert = convert<T, Acc>;
+  if constexpr (Op::lifts) {
+    e.convert = convert_and_lift<Op, T, Acc>;
+  } else {
+    e.convert = convert<T, Acc>;
+  }
   return e;
 }
 
 template <class Op, class T, class Acc>
 Elements<Acc> reading() {
-  Elements<Acc> e = converting<T, Acc>();
+  Elements<Acc> e = converting<Op, T, Acc>();
   e.identity = identity_bits<Op, T>();
   e.leaves = leaves<Op, T, Acc>;
   e.trees = trees<Op, T, Acc>;
@@ -35,7 +46,17 @@ Elements<Acc> reading() {
   return e;
 }
 
-// A type that is common with this compute type has its own loops; the others are converted in blocks.
+template <class Op, class T, class Acc>
+Elements<Acc> common() {
+  if constexpr (Op::lifts) {
+    return converting<Op, T, Acc>();
+  } else {
+    return reading<Op, T, Acc>();
+  }
+}
+
+// A type that is common with this compute type has its own loops, unless elements are lifted; the others are converted
+// in blocks.
 template <class Op, class T, class Acc>
 Elements<Acc> elements_of() {
   constexpr bool is_float =
@@ -44,23 +65,23 @@ Elements<Acc> elements_of() {
     if constexpr (Op::selects)
       return {};  // the result keeps the kind of type
     else
-      return converting<T, Acc>();
+      return converting<Op, T, Acc>();
   } else if constexpr (is_float && sizeof(Acc) == 8) {
     if constexpr (std::is_same<T, double>::value)
-      return reading<Op, T, Acc>();
+      return common<Op, T, Acc>();
     else if constexpr (Op::selects)
       return {};
     else
-      return converting<T, Acc>();
+      return converting<Op, T, Acc>();
   } else if constexpr (is_float) {
     if constexpr (std::is_same<T, double>::value)
       return {};  // an input is never rounded to fp32
     else
-      return reading<Op, T, Acc>();
+      return common<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, int64_t>::value) {
-    return reading<Op, T, Acc>();
+    return common<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, double>::value && Op::outgrows_integers) {
-    return converting<T, Acc>();  // integers with a floating result
+    return converting<Op, T, Acc>();  // integers with a floating result
   } else {
     return {};
   }
@@ -69,7 +90,7 @@ Elements<Acc> elements_of() {
 template <class Op, class Acc>
 Elements<Acc> make_elements(const Problem& p) {
   if constexpr (std::is_same<Acc, int64_t>::value) {
-    if (p.as_bool) return with_type(p.in, [](auto t) { return converting<AsBool<decltype(t)>, Acc>(); });
+    if (p.as_bool) return with_type(p.in, [](auto t) { return converting<Op, AsBool<decltype(t)>, Acc>(); });
     if constexpr (Op::selects) {
       if (p.in == DType::UInt64) return reading<Op, Flipped, Acc>();
     }

@@ -73,7 +73,7 @@ __device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& so
 template <class O, class Acc, class In>
 __device__ __forceinline__ auto widen_pair(PairOf<In> raw, const Source& source) {
   const PairOf<In> two = mirrored<O>(raw, source.mirror);
-  return Columns<Acc, 2>{{widen<Acc>(two.e[0]), widen<Acc>(two.e[1])}};
+  return Columns<Acc, 2>{{O::lift(widen<Acc>(two.e[0])), O::lift(widen<Acc>(two.e[1]))}};
 }
 
 // In which type a thread combines a batch, unless it packs them: integers of one or two bytes in 32 bits, as their
@@ -82,13 +82,13 @@ __device__ __forceinline__ auto widen_pair(PairOf<In> raw, const Source& source)
 constexpr int kLogBatchesTogether = 6;
 template <class O, class In, class Acc>
 using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <= 2 && !std::is_same<In, Any>::value &&
-                                        !O::has_few_kernels,
+                                        !O::has_few_kernels && !O::lifts,
                                     int32_t, Acc>;
 
 // Whether a batch's columns are added up two to a register.
 template <class O, class In, Access A>
-constexpr bool packs_columns =
-    O::adds && sizeof(In) == 1 && !std::is_same<In, Any>::value && A != Access::Strided && A != Access::Pairs;
+constexpr bool packs_columns = O::adds && !O::lifts && sizeof(In) == 1 && !std::is_same<In, Any>::value &&
+                               A != Access::Strided && A != Access::Pairs;
 template <class O, class In, class Acc, Access A>
 using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
                                         Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;

@@ -111,7 +111,7 @@ static __device__ __noinline__ void finish_value_as(void* out, int64_t place, DT
 }
 static __device__ __noinline__ void finish_double_as(void* out, int64_t place, DType type, int64_t divisor, double d) {
   if (divisor > 1) d = divide(d, divisor, type == DType::Float64);
-  store<Sum>(out, place, type, d + 0.0);
+  store<Accumulated>(out, place, type, d + 0.0);
 }
 
 // Whether a result is the sum itself, in the elements' type: the likely case, for which no code is fetched that it does

@@ -20,7 +20,7 @@ struct ChunkVectors {
 
   // The lane's leaves of each set, combined.
   __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
-    if constexpr (O::adds && sums_packed<In>) {
+    if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(part[i], sum);

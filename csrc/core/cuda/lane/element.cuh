@@ -165,7 +165,7 @@ struct Element {
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
-    return widen<To>(mirrored<O>(raw(), s.mirror));
+    return O::lift(widen<To>(mirrored<O>(raw(), s.mirror)));
   }
   __device__ __forceinline__ In raw() const { return bit_cast<In>(static_cast<Bits>(bits)); }
 
@@ -189,7 +189,7 @@ struct Element<O, Any, Acc> {
   }
   template <class To>
   __device__ __forceinline__ To value(const Source&) const {
-    return of_memory;
+    return O::lift(static_cast<To>(of_memory));
   }
 };
 

@@ -13,7 +13,7 @@ __device__ __forceinline__ uint4 identity_vector(const Source& source) {
   return mirrored<O>(bit_cast<uint4>(v), source.mirror);
 }
 
-// What was loaded, as elements in the type in which they are combined. A bfloat16 is the upper half of a float: taken
+// What was loaded, lifted, in the type in which it is combined. A bfloat16 is the upper half of a float: taken
 // out of its word by one instruction, where a conversion of single elements makes two or three.
 template <class O, class In, class To>
 __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, To (&to)[vector_width<In>]) {
@@ -22,20 +22,20 @@ __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source
     const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      to[2 * i] = bit_cast<float>(word[i] << 16);
-      to[2 * i + 1] = bit_cast<float>(word[i] & 0xffff0000u);
+      to[2 * i] = O::lift(bit_cast<float>(word[i] << 16));
+      to[2 * i + 1] = O::lift(bit_cast<float>(word[i] & 0xffff0000u));
     }
   } else {
     const auto v = bit_cast<Vector<In>>(bits);
 #pragma unroll
-    for (int e = 0; e < vector_width<In>; ++e) to[e] = widen<To>(v.e[e]);
+    for (int e = 0; e < vector_width<In>; ++e) to[e] = O::lift(widen<To>(v.e[e]));
   }
 }
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
-template <class In>
-constexpr bool sums_packed = !std::is_same<In, Half>::value && !std::is_same<In, BFloat16>::value &&
-                             !std::is_same<In, Any>::value && sizeof(In) <= 2;
+template <class O, class In>
+constexpr bool adds_packed = O::adds && !O::lifts && !std::is_same<In, Half>::value &&
+                             !std::is_same<In, BFloat16>::value && !std::is_same<In, Any>::value && sizeof(In) <= 2;
 
 // 128 for every byte that is not zero.
 __device__ __forceinline__ uint32_t bytes_that_are_set(uint32_t w) {

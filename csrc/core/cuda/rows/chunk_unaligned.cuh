@@ -76,7 +76,7 @@ struct Chunk<O, In, Acc, Access::Unaligned> {
       return mine <= 0 ? 0u : mine >= 32 ? ~0u : (1u << mine) - 1;
     };
     const uint4 later{mask(0), mask(32), mask(64), mask(96)};
-    if constexpr (O::adds && sums_packed<In>) {
+    if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(i % kSets == 0 ? of_step(i, later) : part[i], sum);

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
       if constexpr (order_free<O, Acc>) {
 #pragma unroll
         for (int i = 1; i < AtOnce * kSets; ++i) set[0] = O::combine(set[0], set[i]);
-        if constexpr (O::adds && sums_packed<In>) {
+        if constexpr (adds_packed<O, In>) {
           set[0] = static_cast<int32_t>(sum_across_warp(static_cast<uint32_t>(set[0])));  // of four chunks at most
         } else {
           set[0] = tree_across_warp<O>(set[0]);

@@ -69,7 +69,8 @@ __device__ __forceinline__ Acc reduce_in_group(const Source& source, const In* r
   }
 #pragma unroll
   for (int e = 0; e < kElements; ++e) {
-    leaf[e] = first + e < n ? widen<Acc>(mirrored<O>(row[first + e], source.mirror)) : O::template identity<Acc>();
+    leaf[e] =
+        first + e < n ? O::lift(widen<Acc>(mirrored<O>(row[first + e], source.mirror))) : O::template identity<Acc>();
   }
   return tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
 }
@@ -84,8 +85,8 @@ __device__ __forceinline__ Acc reduce_two(const Source& source, const In* first,
     const int k = s * kWarp + threadIdx.x % kWarp;
     v[s] = v[Sets + s] = O::template identity<Acc>();
     if (k < n) {
-      v[s] = widen<Acc>(mirrored<O>(first[k], source.mirror));
-      v[Sets + s] = widen<Acc>(mirrored<O>(second[k], source.mirror));
+      v[s] = O::lift(widen<Acc>(mirrored<O>(first[k], source.mirror)));
+      v[Sets + s] = O::lift(widen<Acc>(mirrored<O>(second[k], source.mirror)));
     }
   }
   return trees_across_warp_and_sets<O, 2, Sets>(v);

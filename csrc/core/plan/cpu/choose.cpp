@@ -118,7 +118,7 @@ bool is_for_one_thread(const Layout& l) {
 }
 
 bool is_read_directly(const Problem& p) {
-  if (p.as_bool) return false;
+  if (p.as_bool || traits_of(p.op).lifts) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
 }

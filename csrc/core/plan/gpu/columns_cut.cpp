@@ -25,7 +25,7 @@ Lanes lanes_unaligned(int64_t v, int64_t partial_bytes, int64_t vectors) {
 
 // Whether a thread adds up its columns two to a register (cuda/columns/packed.cuh).
 bool packed(const Plan& plan, const Problem& p) {
-  return loads_vectors(plan.access) && size_of(p.in) == 1 && traits_of(p.op).adds;
+  return loads_vectors(plan.access) && size_of(p.in) == 1 && traits_of(p.op).adds && !traits_of(p.op).lifts;
 }
 
 // Rows of partials that a warp keeps in shared memory: a level for each power of two of its batches, but of those that
