@@ -13,7 +13,8 @@ here are thin typed names for them. Three modes, three promises:
 
 from ._library import build_info, cmake_prefix_path  # loads the library, so it comes first
 from .exact import exact_accumulate, exact_normalize, exact_round
-from .functional import amax, amin, mean, prod, sum
+from .functional import *  # noqa: F403 (the registered operators)
+from .functional import __all__ as _operators
 from .plan import Plan, explain
 from .vmap import register as _register_vmap
 
@@ -21,15 +22,11 @@ _register_vmap()
 
 __all__ = [
     "Plan",
-    "amax",
-    "amin",
     "build_info",
     "cmake_prefix_path",
     "exact_accumulate",
     "exact_normalize",
     "exact_round",
     "explain",
-    "mean",
-    "prod",
-    "sum",
+    *_operators,
 ]

@@ -7,10 +7,12 @@ alignment, 0-d and empty ones too. No copy of the input is made. The functions a
 under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not differentiable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+
+from ._schemas import REDUCTIONS, Operator
 
 _reduce = torch.ops.reduce
 Dims = int | Sequence[int] | None
@@ -172,3 +174,34 @@ def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | No
     if out is None:
         return _reduce.amin.default(x, dim, keepdim)
     return _reduce.amin.out(x, dim, keepdim, out=out)
+
+
+def _function_of(operator: Operator) -> Callable[..., Tensor]:
+    """The function of a registered operator that has no text of its own above."""
+
+    def typed(
+        x: Tensor,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        dtype: torch.dtype | None = None,
+        mode: str = "deterministic",
+        out: Tensor | None = None,
+    ) -> Tensor:
+        return _call(operator.packet, x, dim, keepdim, dtype, mode, out)
+
+    def plain(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+        return operator.packet(x, dim, keepdim) if out is None else operator.packet.out(x, dim, keepdim, out=out)
+
+    function, like = (typed, sum) if operator.takes_dtype else (plain, amax)
+    function.__name__ = function.__qualname__ = operator.name
+    function.__doc__ = (
+        f"``torch.ops.reduce.{operator.name}``. Arguments, result and errors are as in :func:`{like.__name__}`."
+    )
+    return function
+
+
+for _name in REDUCTIONS.keys() - globals().keys():
+    globals()[_name] = _function_of(REDUCTIONS[_name])
+
+__all__ = sorted(REDUCTIONS)

@@ -5,7 +5,8 @@ some milliseconds.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,9 +18,46 @@ Dims = int | Sequence[int] | None
 _FORMAT = {torch.float16: (11, -14), torch.bfloat16: (8, -126)}
 
 
+def _positive_zero(total: np.ndarray, n: int) -> np.ndarray:
+    return total + total.dtype.type(0)
+
+
+def _divided(total: np.ndarray, n: int) -> np.ndarray:
+    quotient = np.float32 if total.dtype == np.float32 else np.float64
+    return (total.astype(quotient) + quotient(0)) / quotient(n)
+
+
+def _as_it_is(total: np.ndarray, n: int) -> np.ndarray:
+    return total
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What an operator computes: ``finish(tree of combine over lift(x), n)``."""
+
+    lift: Callable[[np.ndarray], np.ndarray] = np.asarray  # of elements in the compute type
+    combine: np.ufunc = np.add
+    identity: float = -0.0
+    finish: Callable[[np.ndarray, int], np.ndarray] = _positive_zero
+    floating: bool = False  # the result is, whatever the elements are
+    outgrows_integers: bool = False  # integers with a floating result accumulate in fp64
+    extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
+    exact: bool = False  # there is a mode "exact"
+    twin: Callable[..., Tensor] | None = None  # the same in torch's words, of a tensor and dims; None: torch.<name>
+
+
+MEANING = {
+    "sum": Meaning(exact=True),
+    "mean": Meaning(finish=_divided, floating=True, exact=True),
+    "prod": Meaning(combine=np.multiply, identity=1.0, finish=_as_it_is, outgrows_integers=True),
+    "amax": Meaning(extreme=np.maximum),
+    "amin": Meaning(extreme=np.minimum),
+}
+
+
 def canonical(x: np.ndarray, op: str = "sum") -> np.ndarray:
-    """Combines the last axis of ``x`` in the canonical order, in the type of ``x``; op is "sum" or "prod"."""
-    combine, identity = (np.multiply, 1.0) if op == "prod" else (np.add, -0.0)
+    """Combines the last axis of ``x``, lifted elements of ``op``, in the canonical order, in the type of ``x``."""
+    combine, identity = MEANING[op].combine, MEANING[op].identity
     n = x.shape[-1]
     chunks = max(1, -(-n // 1024))
     padded = np.full((*x.shape[:-1], chunks * 1024), identity, x.dtype)
@@ -43,16 +81,17 @@ def _tree(v: np.ndarray, combine: np.ufunc) -> np.ndarray:
 
 def output_dtype(op: str, dtype_in: torch.dtype, dtype: torch.dtype | None = None) -> torch.dtype:
     """The type of a result where ``dtype`` may or may not be given."""
-    promotes = op in ("sum", "prod") and not dtype_in.is_floating_point
-    return dtype or (torch.int64 if promotes else dtype_in)
+    meaning = MEANING[op]
+    keeps = meaning.floating or meaning.extreme is not None or dtype_in.is_floating_point
+    return dtype or (dtype_in if keeps else torch.int64)
 
 
 def compute_dtype(op: str, dtype_in: torch.dtype, dtype_out: torch.dtype) -> torch.dtype:
-    """The type in which "sum", "mean" or "prod" accumulates."""
+    """The type in which an operator that accumulates does so."""
     if not dtype_out.is_floating_point:
         return torch.int64
     if not dtype_in.is_floating_point:
-        return torch.float64 if op == "prod" else torch.int64
+        return torch.float64 if MEANING[op].outgrows_integers else torch.int64
     return torch.float64 if torch.float64 in (dtype_in, dtype_out) else torch.float32
 
 
@@ -103,8 +142,9 @@ def model(
     """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor."""
     shape = result_shape(x.shape, dim, keepdim)
     elements = rows(x, dim)
-    if op in ("amax", "amin"):
-        return _extreme(elements, op).reshape(shape)
+    meaning = MEANING[op]
+    if meaning.extreme is not None:
+        return _extreme(elements, meaning.extreme).reshape(shape)
     dtype = output_dtype(op, x.dtype, dtype)
     if dtype == torch.bool:
         elements = elements != 0
@@ -112,23 +152,16 @@ def model(
         elements = elements.float()
     compute = compute_dtype(op, x.dtype, dtype)
     with np.errstate(all="ignore"):
-        values = elements.numpy().astype(_numpy_type(compute))
-        if compute == torch.int64:
-            result = np.multiply.reduce(values, 1) if op == "prod" else np.add.reduce(values, 1)
-        else:
-            result = canonical(values, op)
-        if op == "mean":
-            quotient = np.float32 if compute == torch.float32 else np.float64
-            result = (result.astype(quotient) + quotient(0)) / quotient(values.shape[1])
-        elif op == "sum":
-            result = result + result.dtype.type(0)
-        return round_once(result, dtype).reshape(shape)
+        values = meaning.lift(elements.numpy().astype(_numpy_type(compute)))
+        # Integers wrap around, so any order gives their bits.
+        total = meaning.combine.reduce(values, 1) if compute == torch.int64 else canonical(values, op)
+        return round_once(meaning.finish(total, values.shape[1]), dtype).reshape(shape)
 
 
-def _extreme(elements: Tensor, op: str) -> Tensor:
+def _extreme(elements: Tensor, extreme: np.ufunc) -> Tensor:
     values = elements.float().numpy() if elements.dtype in _FORMAT else elements.numpy()
-    largest = op == "amax"
-    result = torch.from_numpy(np.asarray((np.max if largest else np.min)(values, axis=1))).to(elements.dtype)
+    largest = extreme is np.maximum
+    result = torch.from_numpy(np.asarray(extreme.reduce(values, axis=1))).to(elements.dtype)
     if not elements.is_floating_point():
         return result
     # NumPy does not order the zeros.

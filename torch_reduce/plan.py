@@ -7,13 +7,15 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
+from ._schemas import REDUCTIONS
+
 
 @dataclass(frozen=True)
 class Plan:
     """How one reduction would run. Printing it gives a readable summary.
 
     Attributes:
-        op: the operator, ``"sum"``, ``"mean"``, ``"prod"``, ``"amax"`` or ``"amin"``.
+        op: the operator's name, such as ``"sum"``.
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: the kind of device planned for, ``"cpu"`` or ``"cuda"``.
         family: the kernel family, ``"rows"``, ``"short_rows"``, ``"columns"``, ``"tiles"``, or ``"empty"`` without
@@ -91,7 +93,7 @@ def explain(
     Args:
         x: the tensor to reduce. A meta tensor of any size will do, where ``device`` is given.
         dim: the dim or dims to reduce; None or an empty list for all of them.
-        op: ``"sum"``, ``"mean"``, ``"prod"``, ``"amax"`` or ``"amin"``.
+        op: a reduction of ``torch.ops.reduce`` by its name, such as ``"sum"``.
         dtype: the output type, as in the operator.
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: ``"cpu"`` or ``"cuda"``; by default the device of ``x``. ``"cuda"`` without a GPU plans for a typical
@@ -104,7 +106,7 @@ def explain(
     Example:
         >>> print(torch_reduce.explain(torch.empty(65536, 1000, device="meta"), 1, device="cuda"))
     """
-    if dtype is not None and op in ("amax", "amin"):
+    if dtype is not None and op in REDUCTIONS and not REDUCTIONS[op].takes_dtype:
         raise ValueError(f"reduce: {op} has no dtype=, its result has that of the tensor; got {dtype}")
     device = device.type if isinstance(device, torch.device) else device
     text = torch.ops.reduce._explain(x, dim, op=op, dtype=dtype, mode=mode, device=device or "")

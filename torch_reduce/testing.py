@@ -14,12 +14,14 @@ import torch
 from torch import Tensor
 
 from . import explain
-from .model import Dims, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
+from ._schemas import REDUCTIONS
+from .model import MEANING, Dims, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
 
 __all__ = [
     "DTYPES",
     "FLOATING",
     "INTEGERS",
+    "OPS",
     "assert_same_bits",
     "assert_within",
     "bits",
@@ -41,12 +43,33 @@ __all__ = [
     "tuned",
     "tuning",
     "typical_gpu",
+    "takes_dtype",
     "unit_fill",
+    "wants_elements",
+    "wants_floating",
 ]
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
 FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 DTYPES = (torch.bool, *INTEGERS, *FLOATING)
+OPS = tuple(REDUCTIONS)
+"""Every reduction that is registered, by name."""
+
+
+def takes_dtype(op: str) -> bool:
+    """Whether an operator takes ``dtype=`` and ``mode=``."""
+    return REDUCTIONS[op].takes_dtype
+
+
+def wants_elements(op: str) -> bool:
+    """Whether an operator has no result for no elements."""
+    return MEANING[op].extreme is not None
+
+
+def wants_floating(op: str) -> bool:
+    """Whether an operator has floating results alone, so that integers need ``dtype=``."""
+    return MEANING[op].floating
+
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 

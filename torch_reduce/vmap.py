@@ -5,6 +5,8 @@ Here and not in the native library: vmap exists in Python alone, and torch's C++
 
 import torch
 
+from ._schemas import REDUCTIONS
+
 
 def _refuse_wrong_dims(op, batch, dim, keepdim, options):
     """Lets the operator refuse dims, with the numbers that the caller gave, which the batch would move."""
@@ -38,8 +40,7 @@ def _accumulator_rule(op):
 
 def register() -> None:
     """Registers the rules of every operator; once, after the native library is loaded."""
-    for name in ("sum", "mean", "prod", "amax", "amin", "exact_accumulate"):
-        packet = getattr(torch.ops.reduce, name)
+    for packet in (*(operator.packet for operator in REDUCTIONS.values()), torch.ops.reduce.exact_accumulate):
         torch.library.register_vmap(packet.default, _batching_rule(packet))
     for name in ("exact_round", "exact_normalize"):
         packet = getattr(torch.ops.reduce, name)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
+from torch_reduce.model import MEANING
+
 from ..suites.shapes import Case
 from .contenders import Call
 
@@ -113,7 +115,8 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
         value = value.prod(0 if case.dims is None else case.dims[0], dtype=torch.float64)
         scale = value.abs()
     else:
-        value = getattr(torch, case.op)(x, dims).double()
+        twin = MEANING[case.op].twin or getattr(torch, case.op)
+        value = twin(x.double() if x.dtype.is_floating_point else x, dims).double()
         scale = value.abs()
     return Reference(value, scale.clamp_(min=torch.finfo(torch.float64).tiny))
 
@@ -124,7 +127,7 @@ def bounds(case: Case, parts: int = 1) -> dict[str, float]:
     Deterministic: the additions on an element's way through the canonical order, and the roundings after it. Atomic:
     the same within each of its `parts`, which meet in any order. Exact: the one rounding.
     """
-    if case.op in ("amax", "amin") or not case.dtype.is_floating_point:
+    if MEANING[case.op].extreme is not None or not case.dtype.is_floating_point:
         return dict.fromkeys(("deterministic", "atomic", "exact"), 0.0)
     compute = torch.finfo(torch.float64 if case.dtype is torch.float64 else torch.float32).eps
     # The reference's own error: far below the rest but for fp64, whose order in torch.sum is not known.

@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 import torch
 
+from torch_reduce._schemas import REDUCTIONS
+from torch_reduce.model import MEANING
+
 from ..suites.shapes import Case
 
 Call = Callable[[torch.Tensor], torch.Tensor]
@@ -19,7 +22,7 @@ CUB_LEVELS = ("not_guaranteed", "gpu_to_gpu")
 
 
 def has_modes(case: Case) -> bool:
-    return case.op not in ("amax", "amin")
+    return REDUCTIONS[case.op].takes_dtype
 
 
 def modes(case: Case) -> tuple[str, ...]:
@@ -34,7 +37,7 @@ def modes(case: Case) -> tuple[str, ...]:
         return ("exact",)
     if case.suite == "exact":
         return ("deterministic", "exact")
-    return OURS if case.op in ("sum", "mean") and case.dtype.is_floating_point else OURS[:2]
+    return OURS if MEANING[case.op].exact and case.dtype.is_floating_point else OURS[:2]
 
 
 def ours(case: Case, mode: str) -> Call:
@@ -48,7 +51,7 @@ def ours(case: Case, mode: str) -> Call:
 
 
 def eager(case: Case) -> Call:
-    op, dims = getattr(torch, case.op), case.dims
+    op, dims = MEANING[case.op].twin or getattr(torch, case.op), case.dims
     if case.to is not None:
         return lambda x: op(x, dims, dtype=case.to)
     if dims is None:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 import torch
 
+from torch_reduce._schemas import REDUCTIONS
+from torch_reduce.model import output_dtype
+
 MiB = 1 << 20
 
 # Shape and reduced dims; between them they have every way of lying in memory that a dense reduction can have.
@@ -96,8 +99,7 @@ class Case:
     def out_dtype(self) -> torch.dtype:
         if self.to is not None:
             return self.to
-        keeps = self.dtype.is_floating_point or self.op in ("amax", "amin")
-        return self.dtype if keeps else torch.int64
+        return output_dtype(self.op, self.dtype)
 
     @property
     def out_bytes(self) -> int:
@@ -227,7 +229,8 @@ def ops(most: int | None = None) -> list[Case]:
     return [
         Case("ops", scaled(shape, most), dims, dtype, op)
         for dtype in (torch.float32, torch.bfloat16)
-        for op in ("mean", "prod", "amax", "amin")
+        for op in REDUCTIONS
+        if op != "sum"
         for shape, dims in chosen
         if op != "prod" or dtype is torch.float32  # products of bf16 elements soon leave the type
     ]

@@ -9,7 +9,6 @@ from folders import ROOT
 from benchmarks import document
 
 
-
 @pytest.mark.parametrize("name", ["README.md", "docs/exact.md", "docs/performance.md"])
 def test_documents_show_the_committed_results(name):
     text = (ROOT / name).read_text()

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import FLOATING, assert_same_bits, fill, model
+from torch_reduce.testing import FLOATING, OPS, assert_same_bits, fill, model
 
 INF, NAN = math.inf, math.nan
-OPS = ["sum", "mean", "prod", "amax", "amin"]
 every_op = pytest.mark.parametrize("op", OPS)
 every_float = pytest.mark.parametrize("dtype", FLOATING, ids=str)
 SIZES = [1, 2, 3, 15, 16, 17, 31, 32, 33, 255, 256, 257, 511, 1023, 1024, 1025, 4097, 20_000]

@@ -3,6 +3,7 @@ layouts; and what is wrong with a call, said before anything is written."""
 
 import ctypes
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,18 @@ from strategies import cases, like
 
 import torch_reduce
 from torch_reduce.model import reduced_dims, result_shape
-from torch_reduce.testing import DTYPES, assert_same_bits, fill, output_dtype
+from torch_reduce.testing import (
+    DTYPES,
+    assert_same_bits,
+    fill,
+    output_dtype,
+    takes_dtype,
+    wants_elements,
+    wants_floating,
+)
 
-OPS = ["sum", "mean", "prod", "amax", "amin"]
+ROWS = (Path(torch_reduce.__path__[0]) / "include" / "torch_reduce" / "operators.def").read_text()
+OPS = re.findall(r"^TORCH_REDUCE_OPERATOR\(\w+, (\w+),", ROWS, re.MULTILINE)  # by their number in the C API
 MODES = ["atomic", "deterministic", "exact"]
 TYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32]
 TYPES += [torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -68,7 +78,7 @@ def pointer(x):
 
 def call(core, x, dim=None, op="sum", mode="deterministic", dtype=None, threads=1):
     """The status's name and the result, of a tensor of either device."""
-    dtype = dtype or (x.dtype if op in ("amax", "amin") else output_dtype(op, x.dtype))
+    dtype = dtype or output_dtype(op, x.dtype)
     out = torch.empty(result_shape(x.shape, dim), dtype=dtype, device=x.device)
     what = described(x, dim, op, mode, dtype, out)
     if not x.is_cuda:
@@ -89,7 +99,7 @@ def name(core, status: int) -> str:
 
 def expected(x, dim, op, mode, dtype=None):
     dim = None if dim == [] else dim
-    if op in ("amax", "amin"):
+    if not takes_dtype(op):
         return getattr(torch_reduce, op)(x, dim)
     return getattr(torch_reduce, op)(x, dim, dtype=dtype, mode=mode)
 
@@ -123,10 +133,10 @@ def test_strides_that_no_tensor_of_torch_has(core):
 @given(data=st.data())
 def test_any_layout(core, device, op, data):
     x, dim, _ = data.draw(cases(op, DTYPES))
-    if op in ("amax", "amin") and x.numel() == 0:
+    if wants_elements(op) and x.numel() == 0:
         return
     x = like(x, device)
-    if op == "mean" and not x.is_floating_point():
+    if wants_floating(op) and not x.is_floating_point():
         dtype = torch.float64
     else:
         dtype = None

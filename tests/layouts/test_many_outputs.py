@@ -6,11 +6,10 @@ import torch
 from strategies import like
 
 import torch_reduce
-from torch_reduce.testing import assert_same_bits, fill, legal_plans
+from torch_reduce.testing import OPS, assert_same_bits, fill, legal_plans
 
 pytestmark = pytest.mark.cuda
 DTYPES = [torch.float32, torch.bfloat16, torch.float64, torch.uint8, torch.int8, torch.int64, torch.bool]
-OPS = ["sum", "mean", "prod", "amax", "amin"]
 
 
 def check(x, dim, ops=OPS):

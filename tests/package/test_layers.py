@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from folders import ROOT
 
-ROOT = next(folder for folder in Path(__file__).parents if (folder / "csrc").is_dir())
 CSRC = ROOT / "csrc"
 
 # A folder includes itself and those before it. Of a tuple, none includes another.
@@ -103,3 +103,22 @@ def test_folders_stay_small():
     folders = [folder for folder in CSRC.rglob("*") if folder.is_dir()]
     full = {str(f.relative_to(CSRC)): sum(p.is_file() for p in f.iterdir()) for f in folders}
     assert {folder: count for folder, count in full.items() if count > 20} == {}
+
+
+# The struct of an operator, its number and its derivative are there; everything else asks traits.
+NAMES_OPERATORS = ("core/contract/", "torch/autograd/")
+
+
+def test_no_operator_is_named_elsewhere():
+    rows = (ROOT / "include" / "torch_reduce" / "operators.def").read_text()
+    structs = "|".join(re.findall(r"^TORCH_REDUCE_OPERATOR\((\w+),", rows, re.MULTILINE))
+    assert structs.count("|") >= 4
+    named = re.compile(rf"\bOp::({structs})\b|<({structs})[,>]|\bis_same(_v)?<(O|Op|Operator),")
+    found = [
+        f"{path.relative_to(CSRC)}: {line.strip()}"
+        for path in SOURCES
+        if not path.relative_to(CSRC).as_posix().startswith(NAMES_OPERATORS)
+        for line in path.read_text().splitlines()
+        if named.search(line)
+    ]
+    assert found == []

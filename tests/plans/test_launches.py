@@ -15,6 +15,7 @@ import torch_reduce
 from torch_reduce.testing import (
     DTYPES,
     FLOATING,
+    OPS,
     assert_same_bits,
     constrained_plan,
     fill,
@@ -62,7 +63,7 @@ def test_any_strides(x, data):
     check(torch_reduce.explain(x, dim, device="cuda"), x)
 
 
-@pytest.mark.parametrize("op", ["sum", "mean", "prod", "amax", "amin"])
+@pytest.mark.parametrize("op", OPS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_dtype_and_op(op, dtype):
     for shape, dim in (((1, 2**26), 1), ((2**23, 8), 1), ((2**23, 8), 0), ((64, 256, 56, 56), (0, 2, 3)), ((), None)):

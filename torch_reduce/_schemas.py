@@ -1,0 +1,36 @@
+"""The operators, as the native library has registered them: whoever lists them asks here."""
+
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A reduction of ``torch.ops.reduce``.
+
+    Attributes:
+        name: its name there.
+        packet: the callable, ``torch.ops.reduce.<name>``.
+        takes_dtype: whether it takes ``dtype=`` and ``mode=``; a result of one that does not has the input's dtype.
+    """
+
+    name: str
+    packet: torch._ops.OpOverloadPacket
+    takes_dtype: bool
+
+
+def _reductions() -> dict[str, Operator]:
+    """By name, in the order of names. A reduction has a tensor, ``dim`` and ``keepdim``, and an ``out`` overload."""
+    found = {}
+    for full in torch._C._dispatch_get_all_op_names():
+        name = full.removeprefix("reduce::").removesuffix(".out")
+        if full == f"reduce::{name}.out":
+            packet = getattr(torch.ops.reduce, name)
+            arguments = {argument.name for argument in packet.default._schema.arguments}
+            found[name] = Operator(name, packet, "dtype" in arguments)
+    return dict(sorted(found.items()))
+
+
+REDUCTIONS: dict[str, Operator] = _reductions()
+"""Every reduction, by name."""
