@@ -4,12 +4,15 @@ Compares what `cuobjdump -sass` shows of every kernel, instruction by instructio
 kernel that has a new name but the old code counts as renamed. Ends with 1 if a kernel's code changed, came or went.
 """
 
+import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
-INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(.*?);?\s*/\* 0x[0-9a-f]+ \*/")
+INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;?\s*/\* 0x[0-9a-f]+ \*/")
 # The mark of a source file in the names of its anonymous namespace.
 ANONYMOUS = re.compile(r"\d*_GLOBAL__N__[0-9a-f]+_\d+_\w+?_cu_[0-9a-f]+(_\d+)?")
 
@@ -47,8 +50,18 @@ def compare(before: dict[str, str], after: dict[str, str]) -> dict[str, list[str
     return {what: sorted(names) for what, names in said.items()}
 
 
+def cuobjdump() -> str | None:
+    """CUDA's own, else the one that comes with Triton."""
+    triton = importlib.util.find_spec("triton")
+    beside = Path(triton.origin).parent / "backends" / "nvidia" / "bin" if triton and triton.origin else None
+    return shutil.which("cuobjdump") or (shutil.which("cuobjdump", path=beside) if beside else None)
+
+
 def kernels_of(library: str) -> dict[str, str]:
-    done = subprocess.run(["cuobjdump", "-sass", library], capture_output=True, text=True)
+    tool = cuobjdump()
+    if tool is None:
+        sys.exit("cuobjdump is neither on PATH nor beside Triton: install CUDA's toolkit or triton.")
+    done = subprocess.run([tool, "-sass", library], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"cuobjdump {library}: {done.stderr.strip()}")
     return parse(done.stdout)
