@@ -31,6 +31,10 @@ def _as_it_is(total: np.ndarray, n: int) -> np.ndarray:
     return total
 
 
+def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
+    return x.square().sum(dim)
+
+
 @dataclass(frozen=True)
 class Meaning:
     """What an operator computes: ``finish(tree of combine over lift(x), n)``."""
@@ -50,6 +54,7 @@ MEANING = {
     "sum": Meaning(exact=True),
     "mean": Meaning(finish=_divided, floating=True, exact=True),
     "prod": Meaning(combine=np.multiply, identity=1.0, finish=_as_it_is, outgrows_integers=True),
+    "sumsq": Meaning(lift=np.square, identity=0.0, finish=_as_it_is, twin=_sum_of_squares),
     "amax": Meaning(extreme=np.maximum),
     "amin": Meaning(extreme=np.minimum),
 }

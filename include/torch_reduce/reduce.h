@@ -67,7 +67,7 @@ inline const char* mode_name(Mode mode) {
   inline at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false, \
                          const Options& options = {}) {                                                            \
     static const auto op = detail::find<detail::Typed>("reduce::" #name);                                          \
-    return op.call(self, dim, keepdim, options.dtype, detail::mode_name(options.mode));                                 \
+    return op.call(self, dim, keepdim, options.dtype, detail::mode_name(options.mode));                            \
   }
 #define TORCH_REDUCE_FUNCTION_plain(name)                                                                            \
   inline at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false) { \

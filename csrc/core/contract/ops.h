@@ -158,6 +158,30 @@ struct Prod : Traits {
   }
 };
 
+// The sum of squares, each rounded once. Squares have no sign, so that 0 is the identity, of elements too.
+struct Sumsq : Traits {
+  static constexpr bool lifts = true;
+  static constexpr bool adds = true;
+  static constexpr bool has_few_kernels = true;
+  static constexpr bool widens_on_cuda = true;
+  template <class Acc>
+  static TR_HD Acc lift(Acc x) {
+    return Prod::combine(x, x);
+  }
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return Acc(0);
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    return Sum::combine(a, b);
+  }
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a;
+  }
+};
+
 struct Max : Traits {
   static constexpr bool selects = true;
   static constexpr bool is_max = true;

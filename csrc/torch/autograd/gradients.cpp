@@ -112,6 +112,8 @@ at::Tensor backward(const Reduction& r, const at::Tensor& grad, const at::Tensor
       return (g / count(r, sizes)).to(type).expand_symint(sizes);
     case Op::Prod:
       return (g * product_of_others(r, self, result)).to(type);
+    case Op::Sumsq:
+      return (2 * g * self.to(result.scalar_type())).to(type);
     default: {
       const at::Tensor ties = find_ties(r, self, result);
       return divide_by_count(g, reduce(r, Op::Sum, ties, true)) * ties;
@@ -128,6 +130,8 @@ at::Tensor forward(const Reduction& r, const at::Tensor& tangent, const at::Tens
       return sum(tangent) / count(r, self.sym_sizes());
     case Op::Prod:
       return sum(tangent * product_of_others(r, self, result));
+    case Op::Sumsq:
+      return sum(2 * tangent.to(result.scalar_type()) * self.to(result.scalar_type()));
     default: {
       const at::Tensor ties = find_ties(r, self, result);
       return divide_by_count(sum(tangent * ties), reduce(r, Op::Sum, ties, r.keepdim));
