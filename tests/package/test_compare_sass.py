@@ -5,7 +5,7 @@ import sys
 from folders import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
-from compare_sass import compare, parse  # noqa: E402
+from compare_sass import compare, parse
 
 LISTING = """
 		Function : {name}

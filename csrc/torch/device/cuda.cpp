@@ -1,9 +1,9 @@
 // CUDA: plan, scratch from the caching allocator, launch on the current stream. Nothing is kept between calls.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
-#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include <mutex>
@@ -20,7 +20,7 @@ Gpu describe_gpu(int device) {
   static std::once_flag asked[C10_COMPILE_TIME_MAX_GPUS];
   static Gpu known[C10_COMPILE_TIME_MAX_GPUS];
   std::call_once(asked[device], [device] {
-    const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+    const c10::DeviceGuard guard(c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device)));
     C10_CUDA_CHECK(cuda::describe_current_gpu(device, known[device]));
   });
   return known[device];
@@ -31,7 +31,7 @@ namespace {
 struct Cuda {
   // Not at::empty, which would go through the dispatcher a second time.
   static at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like) {
-    const c10::cuda::CUDAGuard guard(like.device());
+    const c10::DeviceGuard guard(like.device());
     return at::Tensor(at::detail::empty_generic(sizes, c10::cuda::CUDACachingAllocator::get(),
                                                 c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
   }
@@ -48,7 +48,7 @@ struct Cuda {
     launch(p, self, out, /*words=*/true);
   }
   static void launch(const Problem& p, const at::Tensor& self, const at::Tensor& out, bool words) {
-    const c10::cuda::CUDAGuard guard(self.device());
+    const c10::DeviceGuard guard(self.device());
     const Gpu gpu = describe_gpu(self.get_device());
     const Work work = work_for(p, gpu, words);
     c10::DataPtr scratch;
@@ -59,12 +59,12 @@ struct Cuda {
                                 c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
   }
   static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
-    const c10::cuda::CUDAGuard guard(out.device());
+    const c10::DeviceGuard guard(out.device());
     C10_CUDA_CHECK(cuda::launch_exact_round(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr(),
                                             c10::cuda::getCurrentCUDAStream()));
   }
   static void normalize(const Accumulators& a, const at::Tensor& out) {
-    const c10::cuda::CUDAGuard guard(out.device());
+    const c10::DeviceGuard guard(out.device());
     C10_CUDA_CHECK(cuda::launch_exact_normalize(a.data, a.count, a.words, out.mutable_data_ptr<int64_t>(),
                                                 c10::cuda::getCurrentCUDAStream()));
   }

@@ -15,7 +15,7 @@ bool has_dependent_launch(int device) {
   enum : signed char { kUnknown, kNo, kYes };
   static std::atomic<signed char> known[64];
   const bool kept = device >= 0 && device < 64;
-  const signed char before = kept ? known[device].load(std::memory_order_relaxed) : kUnknown;
+  const signed char before = kept ? known[device].load(std::memory_order_relaxed) : static_cast<signed char>(kUnknown);
   if (before != kUnknown) return before == kYes;
   cudaFuncAttributes loaded{};
   const cudaError_t error = cudaFuncGetAttributes(&loaded, any_kernel);
