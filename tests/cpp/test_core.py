@@ -228,7 +228,7 @@ def attempt(
 
 WRONG = {
     "null_pointer": [{"null": ["in"]}, {"null": ["out"]}, {"null": ["sizes"]}, {"null": ["dims"], "dims": [0]}],
-    "bad_op": [{"op": 5}, {"op": 255}],
+    "bad_op": [{"op": len(OPS)}, {"op": 255}],
     "bad_dims": [{"dims": [2]}, {"dims": [-3]}, {"dims": [0, -2]}, {"ndim": -1}, {"ndim": 65}, {"num_dims": -1}],
     "bad_sizes": [{"sizes": [4, -1]}, {"sizes": [2**32, 2**31]}],
     "bad_strides": [{"dims": [1], "out_strides": [0]}]
