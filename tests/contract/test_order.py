@@ -11,6 +11,7 @@ import torch_reduce
 from torch_reduce.testing import assert_same_bits, canonical, error_bound, fill, model, order_fill, reference, unit_fill
 
 VECTORS = json.loads((TESTS / "data" / "vectors.json").read_text())["vectors"]
+SQUARES = json.loads((TESTS / "data" / "sumsq.json").read_text())["vectors"]
 LENGTHS = [vector["n"] for vector in VECTORS]
 by_length = pytest.mark.parametrize("vector", VECTORS, ids=LENGTHS)
 # One below, at, and one above the sizes of vectors, warps, leaves, chunks, and trees of chunks.
@@ -50,6 +51,14 @@ def test_sum_follows_the_vectors(vector, device):
     assert hexadecimal(torch_reduce.sum(x)) == vector["sum_float32"]
     y = torch.from_numpy(order_fill64(vector["n"])).to(device)
     assert hexadecimal(torch_reduce.sum(y)) == vector["sum_float64"]
+
+
+@pytest.mark.parametrize("vector", SQUARES, ids=lambda v: v["n"])
+def test_sumsq_follows_its_vectors(vector, device):
+    n = vector["n"]
+    for x, expected in ((order_fill(n), "sumsq_float32"), (order_fill64(n), "sumsq_float64")):
+        assert hexadecimal(canonical(x * x, "sumsq")) == vector[expected]
+        assert hexadecimal(torch_reduce.sumsq(torch.from_numpy(x).to(device))) == vector[expected]
 
 
 @pytest.mark.parametrize("vector", [v for v in VECTORS if "prod_float32_unit" in v], ids=lambda v: v["n"])
