@@ -1,7 +1,7 @@
 // Columns: neighbouring threads own neighbouring outputs, and walk down the leaves.
 //
 // 2^log_across lanes of a warp stand side by side, each on V columns (16 bytes, or one element at any stride, or two);
-// the other lanes of the warp stand on the next leaves. Where columns begin anywhere, the last of the lanes side by
+// the other lanes of the warp stand on the next leaves. Where columns are unaligned, the last of the lanes side by
 // side has none of its own, but what the others need of the 16 bytes after theirs. A lane takes a batch of neighbouring
 // leaves at a time, as many as it has loads in flight for. A warp's batches meet in shared memory, because registers
 // for the partial trees of eight columns would halve the number of warps; its results meet those of the CTA's other
@@ -12,6 +12,7 @@
 #include "core/cuda/block/cluster.cuh"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/columns/loads.cuh"
+#include "core/cuda/columns/loads_unaligned.cuh"
 
 namespace torch_reduce::cuda {
 

@@ -194,7 +194,7 @@ struct ReducedIndex<Access::Pairs> : ReducedIndex<Access::Strided> {
   using ReducedIndex<Access::Strided>::ReducedIndex;
 };
 
-// The reduced dims but the innermost, up to kStraightDims, whose quotients exist and whose steps fit: from a run's
+// The reduced dims but the innermost, up to kStraightDims, whose quotients exist and whose steps fit: from a segment's
 // number to the bytes before its first element.
 template <>
 struct ReducedIndex<Access::Unordered> {
@@ -213,8 +213,8 @@ struct ReducedIndex<Access::Unordered> {
     quotients = Quotients(dim, dims, l.n / l.reduced[dims].size);
     steps = Steps(dim, dims, &ReducedDim::stride);
   }
-  __device__ __forceinline__ int64_t at(int64_t from, uint32_t run) const {
-    const auto index = static_cast<int32_t>(run);
+  __device__ __forceinline__ int64_t at(int64_t from, uint32_t segment) const {
+    const auto index = static_cast<int32_t>(segment);
     return dims <= 1 ? multiply_add(index, stride, from) : steps.from<kStraightDims>(from, quotients, index);
   }
 };
@@ -257,10 +257,10 @@ inline Segments segments(const Layout& l, int64_t elements_per_index) {
           two ? l.reduced[0].stride : 0};
 }
 
-// Runs of neighbours, by loads.
+// Segments of any alignment, by loads.
 struct UnorderedSegments {
   FastDivisor vectors;  // of each
-  uint32_t last;        // run's number
+  uint32_t last;        // segment's number
   int length;           // in elements
 
   UnorderedSegments(int64_t vectors_of_segment, const Layout& l)

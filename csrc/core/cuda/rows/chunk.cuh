@@ -19,7 +19,7 @@ struct RowsArgs {
   KeptIndex<A> kept;
   Sink<Acc> sink;
   std::conditional_t<A == Access::Unordered, UnorderedSegments, Segments>
-      segments;  // of vectors; AnywhereSegmented: of elements
+      segments;  // of vectors; UnalignedSegmented: of elements
   ReducedIndex<A> reduced;
 };
 

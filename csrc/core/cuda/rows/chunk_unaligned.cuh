@@ -1,4 +1,4 @@
-// One lane's part of a chunk of a row that begins anywhere in memory, by the aligned 16-byte loads that hold the chunk.
+// One lane's part of a chunk of an unaligned row, by the aligned 16-byte loads that hold the chunk.
 //
 // Where `shift` elements lie between the loads' first address and the chunk's first element, a load's element p is the
 // chunk's element p - shift: what a lane adds up are the leaves V * lane - shift and on. As 256 elements are whole

@@ -1,8 +1,8 @@
-// One lane's part of a chunk of a row that lies in runs of neighbours, each of which begins anywhere, where the order
-// is free: by the aligned 16-byte loads that hold a run's elements. What of a load is not the run's becomes the
+// One lane's part of a chunk of a row that lies in segments, each of them unaligned, where the order
+// is free: by the aligned 16-byte loads that hold a segment's elements. What of a load is not the segment's becomes the
 // identity.
 //
-// Every run has as many loads as one that begins at the least convenient place needs. So a chunk is 1024 places in
+// Every segment has as many loads as one that begins at the least convenient place needs. So a chunk is 1024 places in
 // loads, of which some are empty.
 #pragma once
 
@@ -17,8 +17,9 @@ struct Chunk<O, In, Acc, Access::Unordered> {
   static constexpr int kLoads = kChunk / (kWarp * V);
   static constexpr int kSets = 1;
   uint4 part[kLoads];
-  int place[kLoads];  // in its run, of what a load begins with: before 0 and from the run's length on, none of it
-  int length;         // of a run
+  int place[kLoads];  // in its segment, of what a load begins with: before 0 and from the segment's length on, none of
+                      // it
+  int length;         // of a segment
 
   // The chunk from place `first` of the row at `row_place` on, `left` places before the row's end.
   __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Unordered>& a, int64_t row_place, int64_t first,
@@ -28,18 +29,18 @@ struct Chunk<O, In, Acc, Access::Unordered> {
     const uint32_t vector = static_cast<uint32_t>(first) / V + lane, last = a.segments.last;
     const int64_t row = address_of(a.source) + row_place * kBytes;
     length = a.segments.length;
-    // The load that crosses the end of the row's last run, beyond which nothing is read.
+    // The load that crosses the end of the row's last segment, beyond which nothing is read.
     int crossing = kLoads, crossing_place = 0;
     int64_t crossing_block = 0;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      const uint32_t at = vector + i * kWarp, run = a.segments.vectors.quotient(at);
-      const int64_t begin = a.reduced.at(row, run);
-      const int in_run = static_cast<int>(at - run * a.segments.vectors.divisor) * V;
-      const int first_of_load = in_run - static_cast<int>(begin & 15) / kBytes;
+      const uint32_t at = vector + i * kWarp, segment = a.segments.vectors.quotient(at);
+      const int64_t begin = a.reduced.at(row, segment);
+      const int in_segment = static_cast<int>(at - segment * a.segments.vectors.divisor) * V;
+      const int first_of_load = in_segment - static_cast<int>(begin & 15) / kBytes;
       const bool exists = (i * kWarp + lane) * V < left && first_of_load < length;
-      const bool crosses = run == last && first_of_load + V > length;
-      const int64_t block = multiply_add(in_run, kBytes, begin & ~int64_t{15});
+      const bool crosses = segment == last && first_of_load + V > length;
+      const int64_t block = multiply_add(in_segment, kBytes, begin & ~int64_t{15});
       part[i] = identity_vector<In, O>(a.source);
       load16_if(exists && !crosses, reinterpret_cast<const void*>(block), part[i]);
       place[i] = first_of_load;
@@ -49,8 +50,8 @@ struct Chunk<O, In, Acc, Access::Unordered> {
     auto v = bit_cast<Vector<In>>(identity_vector<In, O>(a.source));
 #pragma unroll
     for (int e = 0; e < V; ++e) {
-      const int of_run = crossing_place + e;
-      if (of_run >= 0 && of_run < length) v.e[e] = reinterpret_cast<const In*>(crossing_block)[e];
+      const int of_segment = crossing_place + e;
+      if (of_segment >= 0 && of_segment < length) v.e[e] = reinterpret_cast<const In*>(crossing_block)[e];
     }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
@@ -62,7 +63,7 @@ struct Chunk<O, In, Acc, Access::Unordered> {
     if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(of_run(i, source), sum);
+      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(of_segment(i, source), sum);
       set[0] = packed_total<In>(sum);
       return;
     }
@@ -72,7 +73,7 @@ struct Chunk<O, In, Acc, Access::Unordered> {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       Acc x[V];
-      widen_all<O, In>(of_run(i, source), source, x);
+      widen_all<O, In>(of_segment(i, source), source, x);
 #pragma unroll
       for (int e = 0; e < V; ++e) {
         Acc& s = sum[i % kSums * V + e];
@@ -83,8 +84,8 @@ struct Chunk<O, In, Acc, Access::Unordered> {
   }
 
  private:
-  // Load i, with identities in place of what is not its run's.
-  __device__ __forceinline__ uint4 of_run(int i, const Source& source) const {
+  // Load i, with identities in place of what is not its segment's.
+  __device__ __forceinline__ uint4 of_segment(int i, const Source& source) const {
     if (place[i] >= 0 && place[i] + V <= length) return part[i];
     constexpr int kBits = 8 * static_cast<int>(sizeof(In));
     const int begin = -place[i] * kBits, end = (length - place[i]) * kBits;

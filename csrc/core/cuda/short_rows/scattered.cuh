@@ -1,4 +1,4 @@
-// Short rows whose elements lie anywhere: a lane reads whole rows of one, two, four or up to eight elements, several of
+// Short rows of any strides: a lane reads whole rows of one, two, four or up to eight elements, several of
 // them at once; or 2^log_lanes lanes a row of up to 256 elements, eight of them each.
 //
 // All rows have the same elements, so a lane finds their places once. Many rows come several to a lane, for its loads

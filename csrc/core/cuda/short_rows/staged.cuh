@@ -1,4 +1,4 @@
-// Short rows that begin anywhere, one behind the other: a warp copies the memory that several rows fill to shared
+// Unaligned short rows, one behind the other: a warp copies the memory that several rows fill to shared
 // memory by aligned 16-byte loads, and takes the elements from there.
 //
 // A lane takes eight neighbours of a row, and a warp several rows at once, up to 64 elements: there, few lanes meet in

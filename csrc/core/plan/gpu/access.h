@@ -12,8 +12,8 @@ enum class Access : uint8_t {
   Unaligned,           // 16-byte loads of what begins at any element; one reduced and up to kFewDims kept dims ...
   UnalignedSegmented,  // ... or two reduced dims
   Unordered,           // the same of any number of reduced dims, whose innermost are segments: where any order will do
-  Strided,             // an element at a time, from anywhere
-  Pairs,               // two neighbouring columns at a time, from anywhere at multiples of both
+  Strided,             // an element at a time, at any stride
+  Pairs,               // two neighbouring columns at a time, at multiples of both
 };
 
 constexpr bool loads_vectors(Access a) { return a != Access::Strided && a != Access::Pairs; }

@@ -9,7 +9,7 @@ using namespace planning;
 
 constexpr int64_t kColumnsMost = int64_t{1} << 33;  // columns number leaves with 32 bits
 
-// Whether the reduced dims are runs that may be read from anywhere, in any order. What 16 bytes hold beside the end of
+// Whether the reduced dims are segments that may be read unaligned, in any order. What 16 bytes hold beside the end of
 // one is read too, but for the last one: so another must end at least as far behind it. Kernels walk the others by
 // numbers of 32 bits.
 bool has_unordered(const Problem& p) {

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kLeastLanesUnaligned = 8;
 constexpr int64_t kLeastLanesOfRows = 16;  // fewer read too much beside what they need
 
-// Lanes of columns that begin anywhere, of which the last one only reads for the one before: as few side by side as
+// Lanes of unaligned columns, of which the last one only reads for the one before: as few side by side as
 // leave a tenth more of them busy. Idle warps would hold too many registers.
 Lanes lanes_unaligned(int64_t v, int64_t partial_bytes, int64_t vectors) {
   Lanes lanes{v, partial_bytes, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors + 1))};

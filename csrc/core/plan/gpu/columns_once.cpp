@@ -88,7 +88,7 @@ Plan columns_in_one_launch(const Plan& plan, const Problem& p, const Lanes& lane
   const int64_t wider = std::min(2 * narrow, lanes.widest);
   Plan found = uncut(plan, p, lanes, gpu, narrow, wider);
   if (found.grid == 0 && gpu.cluster_ctas > 1) found = in_clusters(plan, p, lanes, gpu, wider);
-  // Of columns that begin anywhere, a few CTAs read too much beside what they need.
+  // Of unaligned columns, a few CTAs read too much beside what they need.
   const bool enough = found.grid > 0 && (plan.access != Access::Unaligned || 2 * found.grid >= gpu.sms);
   return enough && is_sooner(found, p, gpu) ? found : no_plan();
 }

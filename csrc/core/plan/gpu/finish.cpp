@@ -38,7 +38,7 @@ bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
 // call, which begins beside it, and the rest come when all others have ended. (16384, 16384) over 0 of int8 took 75 us,
 // by the split that the driver makes for a kernel of so little shared memory, and 65 by this, (32768, 1024) of int64 80
 // and 64. Only for sums of 64 bits, as of others most took as long and some longer, (65536, 1000) of bf16 34.7
-// and 38.7; not for columns that begin anywhere, (8192, 515) of int8 6.5 and 7.2, nor where a few outputs have a CTA
+// and 38.7; not for unaligned columns, (8192, 515) of int8 6.5 and 7.2, nor where a few outputs have a CTA
 // each.
 int carveout(const Plan& plan, const Problem& p, const Gpu& gpu) {
   const bool helps =

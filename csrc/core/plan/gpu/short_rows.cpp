@@ -9,7 +9,7 @@ using namespace tuning;
 
 namespace {
 
-// Rows that begin anywhere: a warp has as many as its shared memory holds, but few where there are few.
+// Unaligned rows: a warp has as many as its shared memory holds, but few where there are few.
 void plan_unaligned(Plan& plan, const Problem& p, const Gpu& gpu) {
   const Layout& l = p.layout;
   ShortRowsPlan& rows = plan.as<ShortRowsPlan>();
