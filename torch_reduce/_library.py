@@ -7,6 +7,7 @@ import torch
 
 _FOLDER = Path(__file__).parent / "lib"
 _LIBRARY = _FOLDER / "libtorch_reduce.so"
+_CORE = _FOLDER / "libtorch_reduce_core.so"  # which the other needs beside it
 _BUILD = _FOLDER / "cmake" / "TorchReduce" / "build.json"
 _REMEDY = "build it with `make build` or `pip install --no-build-isolation .` in the source tree"
 
@@ -46,7 +47,7 @@ def load() -> None:
         ImportError: the library is missing, or was built for another torch. The check comes before loading, where
             the same mistake would show as an undefined symbol.
     """
-    if not _LIBRARY.is_file() or not _BUILD.is_file():
+    if not all(file.is_file() for file in (_LIBRARY, _CORE, _BUILD)):
         raise ImportError(f"the native library of torch_reduce is missing from {_FOLDER}: {_REMEDY}.")
     if sentence := mismatch(json.loads(_BUILD.read_text()), torch.__version__, torch.version.cuda):
         raise ImportError(sentence)

@@ -138,12 +138,15 @@ def test_loads_from_another_place(package: Path):
     assert words_of_import(package) == ""
 
 
-def test_missing_library_is_named(package: Path):
+@pytest.mark.parametrize("missing", [LIBRARY, CORE], ids=lambda library: library.stem)
+def test_missing_library_is_named(package: Path, missing: Path):
+    shutil.copytree(PACKAGE / "lib", package / "lib", dirs_exist_ok=True, ignore=shutil.ignore_patterns(missing.name))
     assert re.match(r"ImportError: the native library of torch_reduce is missing from \S+:", words_of_import(package))
 
 
 def test_library_for_another_torch_is_refused_before_loading(package: Path):
-    (package / "lib" / LIBRARY.name).write_bytes(b"would fail if it were loaded")
+    for library in (LIBRARY, CORE):
+        (package / "lib" / library.name).write_bytes(b"would fail if it were loaded")
     build = {"torch": "2.10.0+cu130", "cuda": "13.0", "architectures": ["90-real"]}
     (package / BUILD).write_text(json.dumps(build))
     words = words_of_import(package)
