@@ -141,6 +141,38 @@ def prod(
     return _call(_reduce.prod, x, dim, keepdim, dtype, mode, out)
 
 
+def sumsq(
+    x: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+    mode: str = "deterministic",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The sum of the squares of the elements of ``x`` over ``dim``. No tensor of squares is made.
+
+    Each square is rounded once, in the compute type; then they are added as in :func:`sum`. float16, bfloat16 and
+    float32 accumulate in float32, float64 in float64, integers and bool in int64 with wrap-around, or in float64 for a
+    floating output type. A square may overflow or underflow. The sum of no elements is 0.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: output type, as in :func:`sum`.
+        mode: ``"deterministic"`` or ``"atomic"``; ``"exact"`` is for sums and means.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
+    """
+    return _call(_reduce.sumsq, x, dim, keepdim, dtype, mode, out)
+
+
 def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest element of ``x`` over ``dim``. NaN wins over every number, and +0 over -0.
 

@@ -32,7 +32,7 @@ def _as_it_is(total: np.ndarray, n: int) -> np.ndarray:
 
 
 def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
-    return x.square().sum(dim)
+    return (x if x.is_floating_point() else x.long()).square().sum(dim)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ MEANING = {
     "sum": Meaning(exact=True),
     "mean": Meaning(finish=_divided, floating=True, exact=True),
     "prod": Meaning(combine=np.multiply, identity=1.0, finish=_as_it_is, outgrows_integers=True),
-    "sumsq": Meaning(lift=np.square, identity=0.0, finish=_as_it_is, twin=_sum_of_squares),
+    "sumsq": Meaning(lift=np.square, identity=0.0, finish=_as_it_is, outgrows_integers=True, twin=_sum_of_squares),
     "amax": Meaning(extreme=np.maximum),
     "amin": Meaning(extreme=np.minimum),
 }

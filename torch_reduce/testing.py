@@ -119,7 +119,10 @@ def fill(shape: Sequence[int], dtype: torch.dtype, *, op: str = "sum", device: s
 
 def reference(x: Tensor, dim: Dims = None, *, op: str = "sum") -> Tensor:
     """The sum or product of finite elements, rounded once to float64, or their mean, rounded twice; shape as without
-    keepdim. Sums by math.fsum; products by exact integers, for some thousands of elements."""
+    keepdim. Sums by math.fsum; products by exact integers, for some thousands of elements. ValueError for other
+    operators."""
+    if op not in ("sum", "mean", "prod"):
+        raise ValueError(f"there is a reference of sum, mean and prod, not of {op}")
     results = []
     for row in rows(x, dim).double().tolist():
         if op == "prod":

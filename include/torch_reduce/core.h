@@ -54,7 +54,7 @@ enum class Status : int {
   bad_sizes,            // a negative size, or more elements than int64 counts
   bad_strides,          // of the output: several results in one place, as one dim or two show it
   unsupported_dtype,    // not one of DType; a mean that is no floating type; an extremum of another type than the input
-  unsupported_mode,     // not one of Mode; exact for prod
+  unsupported_mode,     // not one of Mode; exact where there is none
   no_elements,          // an extremum over nothing
   misaligned_pointer,   // elements at no multiple of their size, or a workspace at none of 16 bytes
   workspace_too_small,  // fewer bytes than the first of the two calls asked for

@@ -30,6 +30,13 @@ def test_gradcheck(op, dim, keepdim, device):
     assert gradcheck(lambda x: getattr(torch_reduce, op)(x, dim, keepdim), (x,), check_batched_grad=True)
 
 
+def test_sumsq_does_not_keep_its_result(device):
+    """So that the root may be taken in its place, as a norm does."""
+    x = distinct(3, 4, device=device)
+    torch_reduce.sumsq(x, 1).sqrt_().sum().backward()
+    torch.testing.assert_close(x.grad, x.detach() / x.detach().norm(dim=1, keepdim=True))
+
+
 @every_op
 @every_dim
 def test_gradgradcheck(op, dim, keepdim, device):

@@ -162,6 +162,7 @@ struct Prod : Traits {
 struct Sumsq : Traits {
   static constexpr bool lifts = true;
   static constexpr bool adds = true;
+  static constexpr bool outgrows_integers = true;
   static constexpr bool has_few_kernels = true;
   static constexpr bool widens_on_cuda = true;
   template <class Acc>
@@ -239,6 +240,15 @@ constexpr TR_HD TraitsOf traits_of(Op op) {
   return traits[static_cast<int>(op)];
 }
 
+// Those of the operator whose kernels the GPU runs for it: which of them exist is a matter of these.
+constexpr TR_HD TraitsOf traits_of_kernels(Op op) {
+  constexpr TraitsOf traits[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) traits_of<Kernels>(),
+#include <torch_reduce/operators.def>
+  };
+  return traits[static_cast<int>(op)];
+}
+
 // What a superaccumulator holds.
 constexpr Op kAccumulated = Op::Sum;
 using Accumulated = Sum;
@@ -255,6 +265,11 @@ struct KernelsOf;
   struct KernelsOf<Struct> {                                    \
     using type = Kernels;                                       \
   };
+#include <torch_reduce/operators.def>
+// The GPU's kernels know one finish beside their own: the division by the count.
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                              \
+  static_assert(std::is_same<Struct, Kernels>::value || Struct::divides || Struct::mirrored, \
+                "kernels are another operator's where the division or the mirror is all the difference");
 #include <torch_reduce/operators.def>
 template <class O>
 using gpu_kernels = typename KernelsOf<O>::type;

@@ -16,9 +16,6 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-// Sum and mean need the sizes alone; the others read the input and the result.
-bool saves_values(Op op) { return op != Op::Sum && op != Op::Mean; }
-
 struct ReduceBackward : torch::autograd::Node {
   Reduction reduction;
   c10::SmallVector<c10::SymInt, 5> sizes;
@@ -27,9 +24,9 @@ struct ReduceBackward : torch::autograd::Node {
 
   variable_list apply(variable_list&& grads) override {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
-    const bool saved = saves_values(reduction.op);
-    return {backward(reduction, grads[0], saved ? self.unpack() : at::Tensor(),
-                     saved ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor(), sizes, type)};
+    const Reads reads = reads_of(reduction.op);
+    return {backward(reduction, grads[0], reads.self ? self.unpack() : at::Tensor(),
+                     reads.result ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor(), sizes, type)};
   }
   std::string name() const override {
     std::string op = torch_reduce::name(reduction.op);
@@ -50,10 +47,9 @@ void record(const Reduction& reduction, const at::Tensor& self, at::Tensor& resu
   node->sizes.assign(sizes.begin(), sizes.end());
   node->type = self.scalar_type();
   torch::autograd::set_history(result, node);
-  if (saves_values(reduction.op)) {
-    node->self = SavedVariable(self, /*is_output=*/false);
-    node->result = SavedVariable(result, /*is_output=*/true);
-  }
+  const Reads reads = reads_of(reduction.op);
+  if (reads.self) node->self = SavedVariable(self, /*is_output=*/false);
+  if (reads.result) node->result = SavedVariable(result, /*is_output=*/true);
 }
 
 struct Autograd {

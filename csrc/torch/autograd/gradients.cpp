@@ -101,6 +101,21 @@ Reduction describe(const Request& r, int64_t ndim) {
   return reduction;
 }
 
+Reads reads_of(Op op) {
+  switch (op) {
+    case Op::Sum:
+    case Op::Mean:
+      return {false, false};
+    case Op::Sumsq:
+      return {true, false};
+    case Op::Prod:
+    case Op::Max:
+    case Op::Min:
+      return {true, true};
+  }
+  TORCH_INTERNAL_ASSERT(false, "no derivative of ", name(op));
+}
+
 // What is done once per output comes before what is done once per element; sum and mean give views.
 at::Tensor backward(const Reduction& r, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& result,
                     c10::SymIntArrayRef sizes, at::ScalarType type) {
@@ -113,12 +128,14 @@ at::Tensor backward(const Reduction& r, const at::Tensor& grad, const at::Tensor
     case Op::Prod:
       return (g * product_of_others(r, self, result)).to(type);
     case Op::Sumsq:
-      return (2 * g * self.to(result.scalar_type())).to(type);
-    default: {
+      return (2 * g * self.to(g.scalar_type())).to(type);
+    case Op::Max:
+    case Op::Min: {
       const at::Tensor ties = find_ties(r, self, result);
       return divide_by_count(g, reduce(r, Op::Sum, ties, true)) * ties;
     }
   }
+  TORCH_INTERNAL_ASSERT(false, "no derivative of ", name(r.op));
 }
 
 at::Tensor forward(const Reduction& r, const at::Tensor& tangent, const at::Tensor& self, const at::Tensor& result) {
@@ -132,11 +149,13 @@ at::Tensor forward(const Reduction& r, const at::Tensor& tangent, const at::Tens
       return sum(tangent * product_of_others(r, self, result));
     case Op::Sumsq:
       return sum(2 * tangent.to(result.scalar_type()) * self.to(result.scalar_type()));
-    default: {
+    case Op::Max:
+    case Op::Min: {
       const at::Tensor ties = find_ties(r, self, result);
       return divide_by_count(sum(tangent * ties), reduce(r, Op::Sum, ties, r.keepdim));
     }
   }
+  TORCH_INTERNAL_ASSERT(false, "no derivative of ", name(r.op));
 }
 
 }  // namespace torch_reduce

@@ -14,8 +14,15 @@ struct Reduction {
 };
 Reduction describe(const Request& request, int64_t ndim);
 
+// What a derivative reads beside the sizes.
+struct Reads {
+  bool self, result;
+};
+Reads reads_of(Op op);
+
 // d result / d self applied to `grad`, which has the result's shape; the gradient has `sizes` and `type`. `self` and
-// `result` are read by prod, amax and amin only. Nothing waits for the device and every step is deterministic.
+// `result` are defined where reads_of() says that they are read. Nothing waits for the device and every step is
+// deterministic.
 at::Tensor backward(const Reduction& r, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& result,
                     c10::SymIntArrayRef sizes, at::ScalarType type);
 

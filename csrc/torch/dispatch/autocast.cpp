@@ -1,5 +1,6 @@
-// Autocast, following torch's own lists: on CUDA a sum or product of a lower precision gives float32 unless dtype says
-// otherwise; on the CPU a product's input is cast to float32. Everything else falls through.
+// Autocast, by each operator's traits, which follow torch's own lists: on CUDA a sum or product of a lower precision
+// gives float32 unless dtype says otherwise; on the CPU a product's input is cast to float32. Everything else falls
+// through.
 #include <ATen/autocast_mode.h>
 
 #include "register.h"

@@ -81,7 +81,7 @@ __device__ __forceinline__ auto widen_pair(PairOf<In> raw, const Source& source)
 constexpr int kLogBatchesTogether = 6;
 template <class O, class In, class Acc>
 using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <= 2 && !std::is_same<In, Any>::value &&
-                                        !O::has_few_kernels && !O::lifts,
+                                        (O::adds || O::selects) && !O::lifts,
                                     int32_t, Acc>;
 
 // Whether a batch's columns are added up two to a register.

@@ -7,11 +7,11 @@ namespace torch_reduce {
 
 // A segment is what a reduced dim of stride 1 leaves side by side in memory.
 enum class Access : uint8_t {
-  Contiguous,          // aligned 16-byte loads; one reduced and one kept dim, beside the columns
+  Contiguous,          // aligned 16-byte loads; one reduced and one kept dim, beside the columns; strips: several
   Segmented,           // aligned 16-byte loads; up to two reduced and kFewDims kept dims
   Unaligned,           // 16-byte loads of what begins at any element; one reduced and up to kFewDims kept dims ...
   UnalignedSegmented,  // ... or two reduced dims
-  Unordered,           // the same of any number of reduced dims, whose innermost are segments: where any order will do
+  Unordered,           // the same of up to kFewDims + 1 reduced dims, segments innermost: where any order will do
   Strided,             // an element at a time, at any stride
   Pairs,               // two neighbouring columns at a time, at multiples of both
 };

@@ -14,7 +14,7 @@ struct Types {
   DType in, compute;
   bool as_bool;  // elements convert to bool first
 };
-inline Types types_of(const Problem& p) { return {traits_of(p.op), p.in, p.compute, p.as_bool}; }
+inline Types types_of(const Problem& p) { return {traits_of_kernels(p.op), p.in, p.compute, p.as_bool}; }
 
 // Whether there are kernels for the element type itself: for those that are common with the compute type.
 constexpr bool are_typed(const Types& t) {

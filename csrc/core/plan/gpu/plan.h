@@ -11,7 +11,7 @@
 
 namespace torch_reduce {
 
-// Each family is a kernel file in cuda/.
+// Each family is a folder of cuda/.
 enum class Family : uint8_t {
   Empty,      // no output: nothing is launched
   Rows,       // a warp reduces a chunk; several CTAs may share one output
