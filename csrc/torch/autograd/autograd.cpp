@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "../dispatch/register.h"
-#include "gradients.h"
+#include "derivative.h"
 #include "node_owner.h"
 
 namespace torch_reduce {
@@ -24,9 +24,11 @@ struct ReduceBackward : torch::autograd::Node {
 
   variable_list apply(variable_list&& grads) override {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
-    const Reads reads = reads_of(reduction.op);
-    return {backward(reduction, grads[0], reads.self ? self.unpack() : at::Tensor(),
-                     reads.result ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor(), sizes, type)};
+    const Derivative& derivative = derivative_of(reduction.op);
+    const Operands operands{
+        sizes, type, derivative.reads_self ? self.unpack() : at::Tensor(),
+        derivative.reads_result ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor()};
+    return {derivative.backward(reduction, grads[0], operands)};
   }
   std::string name() const override {
     std::string op = torch_reduce::name(reduction.op);
@@ -47,9 +49,9 @@ void record(const Reduction& reduction, const at::Tensor& self, at::Tensor& resu
   node->sizes.assign(sizes.begin(), sizes.end());
   node->type = self.scalar_type();
   torch::autograd::set_history(result, node);
-  const Reads reads = reads_of(reduction.op);
-  if (reads.self) node->self = SavedVariable(self, /*is_output=*/false);
-  if (reads.result) node->result = SavedVariable(result, /*is_output=*/true);
+  const Derivative& derivative = derivative_of(reduction.op);
+  if (derivative.reads_self) node->self = SavedVariable(self, /*is_output=*/false);
+  if (derivative.reads_result) node->result = SavedVariable(result, /*is_output=*/true);
 }
 
 struct Autograd {
@@ -73,7 +75,8 @@ struct Autograd {
     if (wants_gradient) record(reduction, self, result);
     if (tangent.defined()) {
       // The primal, as a formula over self itself would have a tangent of its own.
-      result._set_fw_grad(forward(reduction, tangent, self._fw_primal(/*level=*/0), result), /*level=*/0,
+      const Operands operands{self.sym_sizes(), self.scalar_type(), self._fw_primal(/*level=*/0), result};
+      result._set_fw_grad(derivative_of(r.op).forward(reduction, tangent, operands), /*level=*/0,
                           /*is_inplace_op=*/false);
     }
     return result;

@@ -1,0 +1,110 @@
+#include "derivative.h"
+
+#include <ATen/ATen.h>
+#include <ATen/OpMathType.h>
+
+#include "../dispatch/call.h"
+#include "product_of_others.h"
+
+namespace torch_reduce {
+namespace {
+
+// Over the same dims and in the same mode.
+at::Tensor sum(const Reduction& r, const at::Tensor& x, bool keepdim,
+               std::optional<at::ScalarType> type = std::nullopt) {
+  return call({Op::Sum, at::IntArrayRef(r.dims), keepdim, type, r.mode}, x);
+}
+
+// A result's shape as if keepdim had been given.
+at::Tensor with_reduced_dims(const Reduction& r, at::Tensor x, const Operands& o) {
+  if (r.keepdim || o.sizes.empty()) return x;
+  for (const int64_t d : r.dims) x = x.unsqueeze(d);  // ascending
+  return x;
+}
+
+c10::SymInt count(const Reduction& r, const Operands& o) {
+  c10::SymInt n = 1;
+  for (const int64_t d : r.dims) n *= o.sizes[static_cast<size_t>(d)];
+  return n;
+}
+
+// Backward, what is done once per output comes before what is done once per element; sum and mean give views.
+
+at::Tensor sum_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  return with_reduced_dims(r, grad, o).to(o.type).expand_symint(o.sizes);
+}
+at::Tensor sum_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return sum(r, tangent, r.keepdim, o.result.scalar_type());
+}
+
+at::Tensor mean_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  return (with_reduced_dims(r, grad, o) / count(r, o)).to(o.type).expand_symint(o.sizes);
+}
+at::Tensor mean_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return sum(r, tangent, r.keepdim, o.result.scalar_type()) / count(r, o);
+}
+
+at::Tensor prod_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  return (with_reduced_dims(r, grad, o) * product_of_others(o.self, r.dims, grad.scalar_type())).to(o.type);
+}
+at::Tensor prod_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return sum(r, tangent * product_of_others(o.self, r.dims, o.result.scalar_type()), r.keepdim, o.result.scalar_type());
+}
+
+// x / count, where `count` is an integer tensor: at least in fp32, as fp16 and bf16 do not hold every count.
+at::Tensor divide_by_count(const at::Tensor& x, const at::Tensor& count) {
+  return (x.to(at::toOpMathType(x.scalar_type())) / count).to(x.scalar_type());
+}
+
+// Where the extreme value stands.
+at::Tensor ties(const Reduction& r, const Operands& o) { return o.self == with_reduced_dims(r, o.result, o); }
+
+// The elements that tie share a gradient evenly, as torch's amax and amin have it.
+at::Tensor extreme_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  const at::Tensor tied = ties(r, o);
+  return divide_by_count(with_reduced_dims(r, grad, o), sum(r, tied, true)) * tied;
+}
+at::Tensor extreme_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  const at::Tensor tied = ties(r, o);
+  return divide_by_count(sum(r, tangent * tied, r.keepdim, o.result.scalar_type()), sum(r, tied, r.keepdim));
+}
+
+at::Tensor sumsq_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  const at::Tensor g = with_reduced_dims(r, grad, o);
+  return (2 * g * o.self.to(g.scalar_type())).to(o.type);
+}
+at::Tensor sumsq_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  const at::ScalarType type = o.result.scalar_type();
+  return sum(r, 2 * tangent.to(type) * o.self.to(type), r.keepdim, type);
+}
+
+// By the operator's name in operators.def: one that lacks its row here does not compile.
+namespace derivatives {
+constexpr Derivative Sum{false, false, sum_backward, sum_forward};
+constexpr Derivative Mean{false, false, mean_backward, mean_forward};
+constexpr Derivative Prod{true, false, prod_backward, prod_forward};
+constexpr Derivative Max{true, true, extreme_backward, extreme_forward};
+constexpr Derivative Min{true, true, extreme_backward, extreme_forward};
+constexpr Derivative Sumsq{true, false, sumsq_backward, sumsq_forward};
+}  // namespace derivatives
+
+}  // namespace
+
+Reduction describe(const Request& r, int64_t ndim) {
+  Reduction reduction{r.op, {}, r.keepdim, std::string(r.mode)};
+  const DimMask mask = reduced_dims(r, ndim);
+  for (int64_t d = 0; d < ndim; ++d) {
+    if (mask.reduced[d]) reduction.dims.push_back(d);
+  }
+  return reduction;
+}
+
+const Derivative& derivative_of(Op op) {
+  static constexpr const Derivative* table[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) &derivatives::Struct,
+#include <torch_reduce/operators.def>
+  };
+  return *table[static_cast<int>(op)];
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,36 @@
+// The derivatives: a row for each operator, of formulas over differentiable operators, so they can be differentiated
+// again.
+#pragma once
+
+#include "../schema/request.h"
+
+namespace torch_reduce {
+
+// What a derivative needs to know of the call.
+struct Reduction {
+  Op op;
+  at::DimVector dims;  // wrapped, ascending; every reduced dim
+  bool keepdim;
+  std::string mode;
+};
+Reduction describe(const Request& request, int64_t ndim);
+
+// Where a derivative is taken.
+struct Operands {
+  c10::SymIntArrayRef sizes;  // of self
+  at::ScalarType type;        // of self
+  at::Tensor self, result;    // neither has a tangent
+};
+
+// No formula waits for the device, and every step is deterministic.
+struct Derivative {
+  // What `backward` reads; the rest of its operands is undefined, and need not be kept until then.
+  bool reads_self, reads_result;
+  // d result / d self applied to `grad`, which has the result's shape; the gradient has the sizes and the type of self.
+  at::Tensor (*backward)(const Reduction&, const at::Tensor& grad, const Operands&);
+  // The same derivative applied to a tangent of self: a tangent of the result.
+  at::Tensor (*forward)(const Reduction&, const at::Tensor& tangent, const Operands&);
+};
+const Derivative& derivative_of(Op op);
+
+}  // namespace torch_reduce
