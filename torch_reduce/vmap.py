@@ -5,8 +5,6 @@ Here and not in the native library: vmap exists in Python alone, and torch's C++
 
 import torch
 
-from ._schemas import REDUCTIONS
-
 
 def _refuse_wrong_dims(op, batch, dim, keepdim, options):
     """Lets the operator refuse dims, with the numbers that the caller gave, which the batch would move."""
@@ -15,7 +13,7 @@ def _refuse_wrong_dims(op, batch, dim, keepdim, options):
         op(torch.empty(batch.shape[1:], dtype=batch.dtype, device="meta"), dim, keepdim, **options)
 
 
-def _batching_rule(op):
+def _reduction_rule(op):
     def rule(info, in_dims, self, dim=None, keepdim=False, **options):
         (batch_dim, *_) = in_dims
         self = self.movedim(batch_dim, 0)
@@ -38,10 +36,26 @@ def _accumulator_rule(op):
     return rule
 
 
+def _elementwise_rule(op):
+    def rule(info, in_dims, *tensors):  # which have as many dims as each other
+        batched = (t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip(tensors, in_dims, strict=True))
+        return op(*batched), 0
+
+    return rule
+
+
+def _operators():
+    """The operators, as the native library has registered them, without ``out=`` and what serves explain and tests."""
+    for full in sorted(torch._C._dispatch_get_all_op_names()):
+        namespace, name = full.split("::")
+        if namespace == "reduce" and not name.startswith("_") and "." not in name:
+            yield getattr(torch.ops.reduce, name).default
+
+
 def register() -> None:
     """Registers the rules of every operator; once, after the native library is loaded."""
-    for packet in (*(operator.packet for operator in REDUCTIONS.values()), torch.ops.reduce.exact_accumulate):
-        torch.library.register_vmap(packet.default, _batching_rule(packet))
-    for name in ("exact_round", "exact_normalize"):
-        packet = getattr(torch.ops.reduce, name)
-        torch.library.register_vmap(packet.default, _accumulator_rule(packet))
+    for op in _operators():
+        reduces = any(argument.name == "dim" for argument in op._schema.arguments)
+        torch.library.register_vmap(op, _reduction_rule(op) if reduces else _accumulator_rule(op))
+    ties = torch.ops.reduce._ties.default  # what gradients call
+    torch.library.register_vmap(ties, _elementwise_rule(ties))

@@ -5,6 +5,7 @@
 
 #include "../dispatch/call.h"
 #include "product_of_others.h"
+#include "ties.h"
 
 namespace torch_reduce {
 namespace {
@@ -56,16 +57,13 @@ at::Tensor divide_by_count(const at::Tensor& x, const at::Tensor& count) {
   return (x.to(at::toOpMathType(x.scalar_type())) / count).to(x.scalar_type());
 }
 
-// Where the extreme value stands.
-at::Tensor ties(const Reduction& r, const Operands& o) { return o.self == with_reduced_dims(r, o.result, o); }
-
 // The elements that tie share a gradient evenly, as torch's amax and amin have it.
 at::Tensor extreme_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
-  const at::Tensor tied = ties(r, o);
+  const at::Tensor tied = ties(o.self, with_reduced_dims(r, o.result, o));
   return divide_by_count(with_reduced_dims(r, grad, o), sum(r, tied, true)) * tied;
 }
 at::Tensor extreme_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
-  const at::Tensor tied = ties(r, o);
+  const at::Tensor tied = ties(o.self, with_reduced_dims(r, o.result, o));
   return divide_by_count(sum(r, tangent * tied, r.keepdim, o.result.scalar_type()), sum(r, tied, r.keepdim));
 }
 

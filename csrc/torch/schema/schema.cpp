@@ -27,6 +27,7 @@ TORCH_LIBRARY(reduce, m) {
   m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", kTags);
   m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", kTags);
   m.def("exact_normalize(Tensor acc) -> Tensor", kTags);
+  m.def("_ties(Tensor self, Tensor result) -> Tensor", kTags);
   m.def(
       "_explain(Tensor self, int[1]? dim=None, *, str op=\"sum\", ScalarType? dtype=None, str mode=\"deterministic\", "
       "str device=\"\") -> str");
