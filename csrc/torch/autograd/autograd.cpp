@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include "../dispatch/register.h"
+#include "compiled_node.h"
 #include "derivative.h"
 #include "node_owner.h"
 
@@ -16,20 +17,64 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
+// The gradient as a function of all that it depends on.
+struct Gradient {
+  // Those of Reduction, those of Operands.
+  using Values = std::tuple<int64_t, std::vector<int64_t>, bool, std::string, std::vector<c10::SymInt>, at::ScalarType,
+                            at::Tensor, at::Tensor>;
+  static constexpr const char* name = "torch_reduce_ReduceBackward";
+
+  static at::Tensor of(const at::Tensor& grad, const Values& values) {
+    const auto& [op, dims, keepdim, mode, sizes, type, self, result] = values;
+    const Reduction reduction{static_cast<Op>(op), {dims.begin(), dims.end()}, keepdim, mode};
+    return of(grad, reduction, {sizes, type, self, result});
+  }
+  static at::Tensor of(const at::Tensor& grad, const Reduction& reduction, const Operands& operands) {
+    return grad.defined() ? derivative_of(reduction.op).backward(reduction, grad, operands) : at::Tensor();
+  }
+};
+
 struct ReduceBackward : torch::autograd::Node {
   Reduction reduction;
-  c10::SmallVector<c10::SymInt, 5> sizes;
+  std::vector<c10::SymInt> sizes;
   at::ScalarType type = at::kFloat;
   SavedVariable self, result;
 
-  variable_list apply(variable_list&& grads) override {
-    if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
+  Operands operands() {
     const Derivative& derivative = derivative_of(reduction.op);
-    const Operands operands{
-        sizes, type, derivative.reads_self ? self.unpack() : at::Tensor(),
-        derivative.reads_result ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor()};
-    return {derivative.backward(reduction, grads[0], operands)};
+    return {sizes, type, derivative.reads_self ? self.unpack() : at::Tensor(),
+            derivative.reads_result ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor()};
   }
+  variable_list apply(variable_list&& grads) override {
+    return {task_should_compute_output(0) ? Gradient::of(grads[0], reduction, operands()) : at::Tensor()};
+  }
+
+  void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& args) const override {
+    args.collect(static_cast<int64_t>(reduction.op));
+    args.collect(at::IntArrayRef(reduction.dims));
+    args.collect(reduction.keepdim);
+    args.collect(reduction.mode);
+    args.collect(sizes);
+    args.collect(type);
+    args.collect(self, /*is_output=*/false);
+    args.collect(result, /*is_output=*/true);
+  }
+  variable_list apply_with_saved(const variable_list& grads,
+                                 torch::dynamo::autograd::SwapSavedVariables& saved) override {
+    saved.before(sizes);
+    saved.before(self);
+    saved.before(result);
+    const Operands o = operands();
+    variable_list gradients = CompiledNode<Gradient>::call(
+        *this, grads, saved,
+        {static_cast<int64_t>(reduction.op), std::vector<int64_t>(reduction.dims.begin(), reduction.dims.end()),
+         reduction.keepdim, reduction.mode, sizes, type, o.self, o.result});
+    saved.after(sizes);
+    saved.after(self);
+    saved.after(result);
+    return gradients;
+  }
+
   std::string name() const override {
     std::string op = torch_reduce::name(reduction.op);
     op[0] = static_cast<char>(op[0] - 'a' + 'A');

@@ -1,0 +1,127 @@
+"""Compiled autograd: the backward pass of an eager forward as one graph, through every node of the library."""
+
+import pytest
+import torch
+from torch._dynamo import compiled_autograd
+
+import torch_reduce
+from torch_reduce.testing import OPS, assert_same_bits, fill
+
+
+def differentiable():
+    """Every registered operator that has a kernel for autograd and a gradient, whatever it is."""
+    for full in sorted(torch._C._dispatch_get_all_op_names()):
+        name = full.removeprefix("reduce::")
+        if name == full or "." in name or not torch._C._dispatch_has_kernel_for_dispatch_key(full, "Autograd"):
+            continue
+        op = getattr(torch.ops.reduce, name).default
+        tensors = [argument for argument in op._schema.arguments if isinstance(argument.type, torch._C.TensorType)]
+        x = torch.ones(2, 3).requires_grad_()
+        if op(*[x] * len(tensors)).requires_grad:
+            yield name
+
+
+DIFFERENTIABLE = list(differentiable())
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def compiled(backend="aot_eager", **options):
+    return compiled_autograd._enable(torch.compile(backend=backend, fullgraph=True, **options))
+
+
+def gradient(run, x, context=None):
+    """Of a sum of squares of a result, whose gradient no formula takes for ones."""
+    leaf = x.detach().clone().requires_grad_()
+    loss = run(leaf).double().square().sum()
+    if context is None:
+        loss.backward()
+    else:
+        with context:
+            loss.backward()
+    return leaf.grad
+
+
+def test_every_operator_is_looked_at():
+    assert set(OPS) <= set(DIFFERENTIABLE)
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_every_node(op, backend, device):
+    run = getattr(torch.ops.reduce, op)
+    x = fill((5, 40), torch.float32, op="prod").to(device)
+    assert run(x.requires_grad_(), [1]).grad_fn.name().startswith("Reduce")
+    for dim, keepdim in (([1], False), ([0], True), (None, False), ([], True)):
+        expected = gradient(lambda x: run(x, dim, keepdim), x)  # noqa: B023
+        actual = gradient(lambda x: run(x, dim, keepdim), x, compiled(backend))  # noqa: B023
+        assert_same_bits(actual, expected, f"{dim} {keepdim}")
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE)
+def test_inductor(op, device):
+    run = getattr(torch.ops.reduce, op)
+    x = fill((5, 40), torch.float32, op="prod").to(device)
+    actual = gradient(lambda x: run(x, [1]), x, compiled("inductor"))
+    torch.testing.assert_close(actual, gradient(lambda x: run(x, [1]), x))
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "prod"])
+def test_types_and_modes(op, device):
+    """What is part of a graph's key: two calls that differ in it have two graphs."""
+    for dtype, out, mode in (
+        (torch.bfloat16, None, "atomic"),
+        (torch.float32, torch.float64, "deterministic"),
+        (torch.float64, torch.float32, "deterministic"),
+        (torch.float16, torch.float32, "deterministic"),
+    ):
+        x = fill((3, 30), dtype, op="prod").to(device)
+
+        def run(x, mode=mode, out=out):
+            return getattr(torch_reduce, op)(x, 1, mode=mode, dtype=out)
+
+        assert_same_bits(gradient(run, x, compiled()), gradient(run, x), f"{dtype} {out} {mode}")
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE)
+def test_many_sizes(op, device):
+    """Sizes are inputs of the graph, not constants of it."""
+    run = getattr(torch.ops.reduce, op)
+    for rows in (3, 7, 12, 30):
+        x = fill((rows, 20), torch.float32, op="prod").to(device)
+        actual = gradient(lambda x: run(x, [0]), x, compiled(dynamic=True))
+        assert_same_bits(actual, gradient(lambda x: run(x, [0]), x), f"{rows}")
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE)
+def test_among_other_nodes(op, device):
+    """Before, after and beside nodes of torch's own, twice in one graph, with hooks, on saved tensors with hooks."""
+
+    def run(x):
+        reduce = getattr(torch.ops.reduce, op)
+        first = reduce(x * 1.5, [1], True)
+        first.register_hook(lambda grad: grad * 2)
+        return reduce(x / (1 + first.abs()), [0]) + first.sum()
+
+    x = fill((4, 9), torch.float32, op="prod").to(device)
+    expected = gradient(run, x)
+    assert_same_bits(gradient(run, x, compiled()), expected)
+    with torch.autograd.graph.saved_tensors_hooks(torch.neg, torch.neg):
+        assert_same_bits(gradient(run, x, compiled()), expected)
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE)
+def test_backward_twice(op, device):
+    """A graph that is kept gives the same gradient again; one that is not says so."""
+    x = fill((4, 9), torch.float32, op="prod").to(device).requires_grad_()
+    result = getattr(torch.ops.reduce, op)(x, [1]).sum()
+    with compiled():
+        result.backward(retain_graph=True)
+        first, x.grad = x.grad, None
+        result.backward()
+    assert_same_bits(x.grad, first)
