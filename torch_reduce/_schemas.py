@@ -12,7 +12,7 @@ class Operator:
     Attributes:
         name: its name there.
         packet: the callable, ``torch.ops.reduce.<name>``.
-        takes_dtype: whether it takes ``dtype=`` and ``mode=``; a result of one that does not has the input's dtype.
+        takes_dtype: whether it takes ``dtype=`` and ``mode=``; those that do not select an element or its index.
     """
 
     name: str

@@ -208,6 +208,39 @@ def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | No
     return _reduce.amin.out(x, dim, keepdim, out=out)
 
 
+def argmax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The index of the first largest element of ``x`` over ``dim``. NaN is larger than every number, +0 equals -0.
+
+    Where several dims are reduced, elements are counted in row-major order of these dims as they stand in ``x``. An
+    integer has no gradient.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        out: written to and returned; int64, else as in :func:`sum`.
+
+    Returns:
+        int64 tensor on the device of ``x``.
+
+    Raises:
+        IndexError, RuntimeError, NotImplementedError: as in :func:`amax`.
+    """
+    if out is None:
+        return _reduce.argmax.default(x, dim, keepdim)
+    return _reduce.argmax.out(x, dim, keepdim, out=out)
+
+
+def argmin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The index of the first smallest element of ``x`` over ``dim``. NaN is smaller than every number, +0 equals -0.
+
+    Arguments, result and errors are those of :func:`argmax`.
+    """
+    if out is None:
+        return _reduce.argmin.default(x, dim, keepdim)
+    return _reduce.argmin.out(x, dim, keepdim, out=out)
+
+
 def _function_of(operator: Operator) -> Callable[..., Tensor]:
     """The function of a registered operator that has no text of its own above."""
 

@@ -31,38 +31,119 @@ def _as_it_is(total: np.ndarray, n: int) -> np.ndarray:
     return total
 
 
+def _elements(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    return x
+
+
+def _squares(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    return np.square(x)
+
+
+def _indexed(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    pairs = np.empty(x.shape, [("value", x.dtype), ("index", np.int64)])
+    pairs["value"], pairs["index"] = x, index
+    return pairs
+
+
+def _index_of(pair: np.ndarray, n: int) -> np.ndarray:
+    return pair["index"]
+
+
+def _first_of(better: np.ufunc) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The pair whose value is better, NaN being better than all, or that of the lower index."""
+
+    def combine(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        a, b = left["value"], right["value"]
+        a_nan, b_nan = a != a, b != b
+        is_better = better(b, a) | (b_nan & ~a_nan)
+        ties = (a == b) | (a_nan & b_nan)
+        return np.where(is_better | (ties & (right["index"] < left["index"])), right, left)
+
+    return combine
+
+
+_NO_INDEX = np.iinfo(np.int64).max
+
+
+def _lowest(pair: np.dtype) -> tuple:
+    value = pair["value"]
+    return -np.inf if value.kind == "f" else False if value.kind == "b" else np.iinfo(value).min, _NO_INDEX
+
+
+def _highest(pair: np.dtype) -> tuple:
+    value = pair["value"]
+    return np.inf if value.kind == "f" else True if value.kind == "b" else np.iinfo(value).max, _NO_INDEX
+
+
+def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """A function of one dim, applied to all elements that are reduced, in their order."""
+
+    def twin(x: Tensor, dim: Dims = None) -> Tensor:
+        reduced = reduced_dims(x.ndim, dim)
+        kept = [d for d in range(x.ndim) if d not in reduced]
+        return function(x.permute(kept + reduced).flatten(len(kept)), -1)
+
+    return twin
+
+
 def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
     return (x if x.is_floating_point() else x.long()).square().sum(dim)
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """What an operator computes: ``finish(tree of combine over lift(x), n)``."""
+    """What an operator computes: ``finish(tree of combine over lift(x, index), n)``.
 
-    lift: Callable[[np.ndarray], np.ndarray] = np.asarray  # of elements in the compute type
-    combine: np.ufunc = np.add
-    identity: float = -0.0
+    What is combined is a number of the compute type, or several: an array of a structured type.
+    """
+
+    lift: Callable[[np.ndarray, np.ndarray], np.ndarray] = _elements  # of elements in the compute type
+    combine: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.add
+    identity: float | Callable[[np.dtype], tuple] = -0.0
     finish: Callable[[np.ndarray, int], np.ndarray] = _positive_zero
     floating: bool = False  # the result is, whatever the elements are
     outgrows_integers: bool = False  # integers with a floating result accumulate in fp64
     extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
+    index: bool = False  # the result is the index of an element
     exact: bool = False  # there is a mode "exact"
     twin: Callable[..., Tensor] | None = None  # the same in torch's words, of a tensor and dims; None: torch.<name>
+
+    @property
+    def selects(self) -> bool:
+        """Whether the result is an element, or the index of one: there must be one, and no result is rounded."""
+        return self.index or self.extreme is not None
 
 
 MEANING = {
     "sum": Meaning(exact=True),
     "mean": Meaning(finish=_divided, floating=True, exact=True),
     "prod": Meaning(combine=np.multiply, identity=1.0, finish=_as_it_is, outgrows_integers=True),
-    "sumsq": Meaning(lift=np.square, identity=0.0, finish=_as_it_is, outgrows_integers=True, twin=_sum_of_squares),
+    "sumsq": Meaning(lift=_squares, identity=0.0, finish=_as_it_is, outgrows_integers=True, twin=_sum_of_squares),
     "amax": Meaning(extreme=np.maximum),
     "amin": Meaning(extreme=np.minimum),
+    "argmax": Meaning(
+        lift=_indexed,
+        combine=_first_of(np.greater),
+        identity=_lowest,
+        finish=_index_of,
+        index=True,
+        twin=_flat(torch.argmax),
+    ),
+    "argmin": Meaning(
+        lift=_indexed,
+        combine=_first_of(np.less),
+        identity=_highest,
+        finish=_index_of,
+        index=True,
+        twin=_flat(torch.argmin),
+    ),
 }
 
 
 def canonical(x: np.ndarray, op: str = "sum") -> np.ndarray:
     """Combines the last axis of ``x``, lifted elements of ``op``, in the canonical order, in the type of ``x``."""
     combine, identity = MEANING[op].combine, MEANING[op].identity
+    identity = np.array(identity(x.dtype) if callable(identity) else identity, x.dtype)
     n = x.shape[-1]
     chunks = max(1, -(-n // 1024))
     padded = np.full((*x.shape[:-1], chunks * 1024), identity, x.dtype)
@@ -78,7 +159,7 @@ def canonical(x: np.ndarray, op: str = "sum") -> np.ndarray:
     return _tree(all_chunks, combine)
 
 
-def _tree(v: np.ndarray, combine: np.ufunc) -> np.ndarray:
+def _tree(v: np.ndarray, combine: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
     while v.shape[-1] > 1:
         v = combine(v[..., 0::2], v[..., 1::2])
     return v[..., 0]
@@ -87,7 +168,9 @@ def _tree(v: np.ndarray, combine: np.ufunc) -> np.ndarray:
 def output_dtype(op: str, dtype_in: torch.dtype, dtype: torch.dtype | None = None) -> torch.dtype:
     """The type of a result where ``dtype`` may or may not be given."""
     meaning = MEANING[op]
-    keeps = meaning.floating or meaning.extreme is not None or dtype_in.is_floating_point
+    if meaning.index:
+        return torch.int64
+    keeps = meaning.floating or meaning.selects or dtype_in.is_floating_point
     return dtype or (dtype_in if keeps else torch.int64)
 
 
@@ -155,11 +238,13 @@ def model(
         elements = elements != 0
     if elements.dtype in _FORMAT:
         elements = elements.float()
-    compute = compute_dtype(op, x.dtype, dtype)
+    compute = elements.dtype if meaning.selects else compute_dtype(op, x.dtype, dtype)
     with np.errstate(all="ignore"):
-        values = meaning.lift(elements.numpy().astype(_numpy_type(compute)))
-        # Integers wrap around, so any order gives their bits.
-        total = meaning.combine.reduce(values, 1) if compute == torch.int64 else canonical(values, op)
+        values = meaning.lift(elements.numpy().astype(_numpy_type(compute)), np.arange(elements.shape[1]))
+        if isinstance(meaning.combine, np.ufunc) and compute == torch.int64:
+            total = meaning.combine.reduce(values, 1)  # they wrap around, so any order gives their bits
+        else:
+            total = canonical(values, op)
         return round_once(meaning.finish(total, values.shape[1]), dtype).reshape(shape)
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "cpu_capability",
     "error_bound",
     "fill",
+    "gives_index",
     "legal_plans",
     "model",
     "num_threads",
@@ -63,7 +64,12 @@ def takes_dtype(op: str) -> bool:
 
 def wants_elements(op: str) -> bool:
     """Whether an operator has no result for no elements."""
-    return MEANING[op].extreme is not None
+    return MEANING[op].selects
+
+
+def gives_index(op: str) -> bool:
+    """Whether the result is the index of an element, an int64."""
+    return MEANING[op].index
 
 
 def wants_floating(op: str) -> bool:

@@ -23,7 +23,8 @@ Status check_types(const Reduction& r) {
   if (r.mode > Mode::exact || (has_mode && r.mode == Mode::exact && !traits.has_exact)) return Status::unsupported_mode;
   if (!is_one(r.in) || !is_one(r.out)) return Status::unsupported_dtype;
   if (traits.divides && r.out < DType::float16) return Status::unsupported_dtype;
-  if (traits.selects && r.out != r.in) return Status::unsupported_dtype;
+  if (traits.gives_int64 && r.out != DType::int64) return Status::unsupported_dtype;
+  if (traits.selects && !traits.gives_int64 && r.out != r.in) return Status::unsupported_dtype;
   return Status::success;
 }
 

@@ -1,6 +1,8 @@
 """Bits do not depend on the layout: any strides, alignment, shape and dims against the model and against a contiguous
 copy, and rows reduced alone or in a batch."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given
@@ -124,15 +126,12 @@ def test_out_of_any_layout(op, device):
     x = fill((6, 50, 10), torch.float32, op=op)
     expected = model(x, 1, op=op)
     x = x.to(device)
-    outs = [
-        torch.full((6, 10), 7.0, device=device),
-        torch.full((10, 6), 7.0, device=device).t(),
-        torch.full((12, 31), 7.0, device=device)[::2, 1::3],
-    ]
+    sevens = partial(torch.full, fill_value=7, dtype=expected.dtype, device=device)
+    outs = [sevens((6, 10)), sevens((10, 6)).t(), sevens((12, 31))[::2, 1::3]]
     for out in outs:
         assert run(x, 1, out=out) is out
         assert_same_bits(out, expected)
-    around = torch.full((12, 31), 7.0)
+    around = sevens((12, 31)).cpu()
     around[::2, 1::3] = expected
     assert_same_bits(outs[2]._base, around, "nothing is written between the elements of out")
 

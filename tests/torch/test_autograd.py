@@ -9,9 +9,10 @@ from torch.autograd import gradcheck, gradgradcheck
 
 import torch_reduce
 from torch_reduce.model import MEANING
-from torch_reduce.testing import OPS, assert_same_bits, fill
+from torch_reduce.testing import OPS, assert_same_bits, fill, gives_index
 
 every_op = pytest.mark.parametrize("op", OPS)
+every_derivative = pytest.mark.parametrize("op", [op for op in OPS if not gives_index(op)])
 DIMS = [(None, False), (0, False), (-1, True), ([0, 2], False), ([1, 2], True), ([], False)]
 every_dim = pytest.mark.parametrize("dim, keepdim", DIMS, ids=str)
 
@@ -23,7 +24,7 @@ def distinct(*shape, device="cpu"):
     return (0.5 + order.double() / n).reshape(shape).to(device).requires_grad_()
 
 
-@every_op
+@every_derivative
 @every_dim
 def test_gradcheck(op, dim, keepdim, device):
     x = distinct(2, 3, 4, device=device)
@@ -37,14 +38,14 @@ def test_sumsq_does_not_keep_its_result(device):
     torch.testing.assert_close(x.grad, x.detach() / x.detach().norm(dim=1, keepdim=True))
 
 
-@every_op
+@every_derivative
 @every_dim
 def test_gradgradcheck(op, dim, keepdim, device):
     x = distinct(2, 3, 2, device=device)
     assert gradgradcheck(lambda x: getattr(torch_reduce, op)(x, dim, keepdim), (x,), check_batched_grad=True)
 
 
-@every_op
+@every_derivative
 def test_strided_and_0d(op, device):
     run = getattr(torch_reduce, op)
     x = distinct(3, 4, 2, device=device).detach()
@@ -129,7 +130,7 @@ def test_gradient_through_dtype(op, device):
     assert not whole.requires_grad
 
 
-@every_op
+@every_derivative
 def test_gradients_repeat(op, device, deterministic_algorithms):
     x = fill((300, 70), torch.float32, op=op).to(device).requires_grad_()
     for dim in (0, 1):
@@ -145,7 +146,7 @@ def test_atomic_has_the_same_gradient(op, device):
     assert_same_bits(*(torch.autograd.grad(result.sum(), x)[0] for result in results))
 
 
-@every_op
+@every_derivative
 def test_torch_func(op, device):
     run = getattr(torch_reduce, op)
     theirs = MEANING[op].twin or getattr(torch, op)
@@ -186,10 +187,18 @@ def test_vmap(op, device):
     assert_same_bits(nested, torch.stack([torch.stack([run(z, 0) for z in y.unbind(1)]) for y in x.unbind(2)]))
 
 
-@every_op
+@every_derivative
 def test_forward_mode(op, device):
     x = distinct(3, 4, device=device)
     assert gradcheck(lambda x: getattr(torch_reduce, op)(x, 1), (x,), check_forward_ad=True)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if gives_index(op)])
+def test_an_index_has_no_gradient(op, device):
+    x = distinct(3, 4, device=device)
+    assert not getattr(torch_reduce, op)(x, 1).requires_grad
+    _, tangent = torch.func.jvp(lambda x: getattr(torch_reduce, op)(x, 1), (x.detach(),), (x.detach(),))
+    assert not tangent.any()
 
 
 @every_op

@@ -122,12 +122,12 @@ def test_opcheck(op, device):
     overload = getattr(torch.ops.reduce, op)
     for x, dim, keepdim in opcheck_samples(op, device):
         torch.library.opcheck(overload.default, (x, dim, keepdim))
-        if op in ("sum", "mean", "prod"):
+        if takes_dtype(op):
             torch.library.opcheck(
                 overload.default, (x, dim, keepdim), {"dtype": torch.float64, "mode": "deterministic"}
             )
         x = x.detach()
-        out = torch.empty(result_shape(x.shape, dim, keepdim), dtype=x.dtype, device=device)
+        out = torch.empty(result_shape(x.shape, dim, keepdim), dtype=output_dtype(op, x.dtype), device=device)
         # The schema and the fake kernel; out= is not differentiable.
         utils = ("test_schema", "test_faketensor")
         torch.library.opcheck(overload.out, (x, dim, keepdim), {"out": out}, test_utils=utils)

@@ -16,6 +16,9 @@ constexpr int log2_above(int64_t x) {
 
 inline int64_t power_of_two_above(int64_t x) { return int64_t{1} << log2_above(x); }
 
+// The largest power of two that is at most x, which is at least 1.
+constexpr int64_t power_of_two_below(int64_t x) { return int64_t{1} << (log2_above(x + 1) - 1); }
+
 // The power of two whose ratio to x, which is at most 2^30, is nearest to 1.
 inline int64_t power_of_two_near(int64_t x) {
   const int64_t above = power_of_two_above(x);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/contract/accumulator.h"
 #include "core/contract/numeric.h"
 
 namespace torch_reduce {
@@ -40,16 +41,24 @@ inline const char* name(Op op) {
 
 // Each operator's struct overrides what holds for it.
 struct Traits {
-  // lift() makes of an element, in the compute type, what is combined. It makes identity() of identity().
+  // What is combined, by the compute type.
+  template <class Word>
+  using Accumulator = Word;
+  // lift() makes that of an element in the compute type. It makes identity() of identity(), but for the index.
   static constexpr bool lifts = false;
   template <class Acc>
   static TR_HD Acc lift(Acc x) {
     return x;
   }
+  // lift() takes the element's number among those of its output too.
+  static constexpr bool needs_index = false;
   // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
   static constexpr bool adds = false;
-  // The result is one of the elements: it has their type, and any order gives its bits.
+  // combine(), of which combine(a, b) and combine(b, a) have the same bits, takes one of the two: any order gives the
+  // same. There must be an element.
   static constexpr bool selects = false;
+  // The result is int64, whatever the elements are. Else, if it is one of them, it has their type.
+  static constexpr bool gives_int64 = false;
   // The smallest is the largest of mirrored elements: the GPU's kernels are those of its mirror image.
   static constexpr bool mirrored = false;
   // finish() divides by the number of elements, so a result is floating.
@@ -219,18 +228,98 @@ struct Min : Traits {
   }
 };
 
+// Where the first of the largest elements stands. NaN is larger than any other.
+struct ArgMax : Traits {
+  template <class Word>
+  using Accumulator = Indexed<Word>;
+  static constexpr bool lifts = true;
+  static constexpr bool needs_index = true;
+  static constexpr bool selects = true;
+  static constexpr bool gives_int64 = true;
+  static constexpr bool has_few_kernels = true;
+  template <class Word>
+  static TR_HD Indexed<Word> lift(Word x, int64_t index) {
+    return {key_of(x), static_cast<typename Indexed<Word>::Index>(index)};
+  }
+  // Of elements and of what is combined.
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return Max::identity<T>();
+    } else {
+      return {std::numeric_limits<typename T::Key>::lowest(), std::numeric_limits<typename T::Index>::max()};
+    }
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    const bool takes_b = b.key > a.key || (b.key == a.key && b.index < a.index);
+    return {takes_b ? b.key : a.key, takes_b ? b.index : a.index};
+  }
+  template <class Acc>
+  static TR_HD int64_t finish(Acc a, int64_t) {
+    return static_cast<int64_t>(a.index);
+  }
+};
+
+// Where the first of the smallest elements stands: of the largest, by keys that are mirrored. NaN keeps its own.
+struct ArgMin : ArgMax {
+  static constexpr bool mirrored = true;
+  template <class Word>
+  static TR_HD Indexed<Word> lift(Word x, int64_t index) {
+    if constexpr (std::is_integral<Word>::value) {
+      return ArgMax::lift(~x, index);
+    } else {
+      return ArgMax::lift(-x, index);
+    }
+  }
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return Min::identity<T>();
+    } else {
+      return ArgMax::identity<T>();
+    }
+  }
+};
+
+template <class O, class Word>
+using accumulator_of = typename O::template Accumulator<Word>;
+
+// Element number `index` of its output as what is combined.
+template <class O, class Word>
+TR_HD accumulator_of<O, Word> lifted(Word x, int64_t index) {
+  if constexpr (O::needs_index) {
+    return O::lift(x, index);
+  } else {
+    return O::lift(x);
+  }
+}
+
 // Whether any order of combining gives the same bits.
 template <class O, class Acc>
 constexpr bool order_free = std::is_integral<Acc>::value || O::selects;
 
 // The traits of an operator that is known at run time.
 struct TraitsOf {
-  bool lifts, adds, selects, mirrored, divides, outgrows_integers, has_few_kernels, has_exact;
+  int words;
+  bool lifts, needs_index, adds, selects, gives_int64, mirrored, divides, outgrows_integers, has_few_kernels, has_exact;
 };
 template <class O>
 constexpr TR_HD TraitsOf traits_of() {
-  return {O::lifts,           O::adds,     O::selects, O::mirrored, O::divides, O::outgrows_integers,
-          O::has_few_kernels, O::has_exact};
+  constexpr int words = words_of<accumulator_of<O, float>>;
+  static_assert(words == words_of<accumulator_of<O, double>> && words <= 4,
+                "as many words of every type, four at most");
+  return {words,
+          O::lifts,
+          O::needs_index,
+          O::adds,
+          O::selects,
+          O::gives_int64,
+          O::mirrored,
+          O::divides,
+          O::outgrows_integers,
+          O::has_few_kernels,
+          O::has_exact};
 }
 constexpr TR_HD TraitsOf traits_of(Op op) {
   constexpr TraitsOf traits[] = {

@@ -84,6 +84,8 @@ constexpr Derivative Prod{true, false, prod_backward, prod_forward};
 constexpr Derivative Max{true, true, extreme_backward, extreme_forward};
 constexpr Derivative Min{true, true, extreme_backward, extreme_forward};
 constexpr Derivative Sumsq{true, false, sumsq_backward, sumsq_forward};
+constexpr Derivative ArgMax{};  // integers have none
+constexpr Derivative ArgMin{};
 }  // namespace derivatives
 
 }  // namespace

@@ -25,11 +25,11 @@ struct Operands {
 // No formula waits for the device, and every step is deterministic.
 struct Derivative {
   // What `backward` reads; the rest of its operands is undefined, and need not be kept until then.
-  bool reads_self, reads_result;
+  bool reads_self = false, reads_result = false;
   // d result / d self applied to `grad`, which has the result's shape; the gradient has the sizes and the type of self.
-  at::Tensor (*backward)(const Reduction&, const at::Tensor& grad, const Operands&);
+  at::Tensor (*backward)(const Reduction&, const at::Tensor& grad, const Operands&) = nullptr;
   // The same derivative applied to a tangent of self: a tangent of the result.
-  at::Tensor (*forward)(const Reduction&, const at::Tensor& tangent, const Operands&);
+  at::Tensor (*forward)(const Reduction&, const at::Tensor& tangent, const Operands&) = nullptr;
 };
 const Derivative& derivative_of(Op op);
 

@@ -55,9 +55,11 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r.op), ": the dtype ", in,
                               " of the input is not supported; accepted are ", kAccepted);
   if (signature_of(r.op) == Signature::plain) {
-    TORCH_CHECK(!out || *out == in, "reduce::", name(r.op), ": out must have the dtype of the input, ", in,
-                ", but has ", *out);
-    return in;
+    const bool is_int64 = traits_of(r.op).gives_int64;
+    const auto type = is_int64 ? at::kLong : in;
+    TORCH_CHECK(!out || *out == type, "reduce::", name(r.op), ": out must have the dtype ",
+                is_int64 ? "" : "of the input, ", type, ", but has ", *out);
+    return type;
   }
   TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r.op), ": dtype is ", *r.dtype,
               " but out has dtype ", *out);

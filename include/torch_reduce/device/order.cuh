@@ -9,7 +9,8 @@
 //   }
 //
 // Op is one of order.h's operators, or a struct like them. The type that accumulates is the one that the functor
-// returns: convert fp16 and bf16 to float first, as the operators do. Results are before Op::finish().
+// returns: convert fp16 and bf16 to float first, as the operators do. It may be a struct of several words of 4 or 8
+// bytes; Op::combine(a, b) and Op::combine(b, a) have the same bits. Results are before Op::finish().
 //
 // A row that several CTAs share: give each an aligned power-of-two range of chunks (2^k * 1024 elements, the last one
 // what is left), reduced as a row of its own. Its result is a subtree, and up to 256 of such results combine by
@@ -18,6 +19,9 @@
 // Every function is called by all threads of its warp or block, one-dimensional, with the same n. n is below 2^31.
 #ifndef TORCH_REDUCE_DEVICE_ORDER_CUH_
 #define TORCH_REDUCE_DEVICE_ORDER_CUH_
+
+#include <cstring>
+#include <type_traits>
 
 #include "../order.h"
 
@@ -29,7 +33,17 @@ constexpr int kWarp = 32;
 
 template <class Acc>
 __device__ __forceinline__ Acc exchange(Acc v, int lane_mask) {
-  return __shfl_xor_sync(0xffffffffu, v, lane_mask);
+  if constexpr (std::is_arithmetic<Acc>::value) {
+    return __shfl_xor_sync(0xffffffffu, v, lane_mask);
+  } else {  // word by word
+    static_assert(std::is_trivially_copyable<Acc>::value && sizeof(Acc) % sizeof(uint32_t) == 0, "words");
+    uint32_t word[sizeof(Acc) / sizeof(uint32_t)];
+    memcpy(word, &v, sizeof(Acc));
+#pragma unroll
+    for (auto& w : word) w = __shfl_xor_sync(0xffffffffu, w, lane_mask);
+    memcpy(&v, word, sizeof(Acc));
+    return v;
+  }
 }
 
 // Combines the values of neighbouring groups of lanes: first groups of `from` lanes, last groups of `to / 2`.

@@ -12,20 +12,32 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 // Converts elements and lifts them.
 template <class Op, class T, class Acc>
-void convert_and_lift(const char* x, int64_t stride, int64_t count, Acc* __restrict out) {
-  convert<T, Acc>(x, stride, count, out);
-  for (int64_t i = 0; i < count; ++i) out[i] = Op::lift(out[i]);
+void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, Acc* __restrict out) {
+  if constexpr (is_scalar<Acc>) {
+    convert<T, Acc>(x, stride, count, out);
+    if constexpr (Op::lifts) {
+      for (int64_t i = 0; i < count; ++i) out[i] = lifted<Op>(out[i], index + i * step);
+    }
+  } else {
+    using Word = word_of<Acc>;
+    Word block[kLeaves];
+    while (count > 0) {
+      const int64_t size = count < kLeaves ? count : kLeaves;
+      convert<T, Word>(x, stride, size, block);
+      for (int64_t i = 0; i < size; ++i) out[i] = lifted<Op>(block[i], index + i * step);
+      x += size * stride * static_cast<int64_t>(sizeof(T));
+      index += size * step;
+      out += size;
+      count -= size;
+    }
+  }
 }
 
 template <class Op, class T, class Acc>
 Elements<Acc> converting() {
   Elements<Acc> e;
   e.size = sizeof(T);
-  if constexpr (Op::lifts) {
-    e.convert = convert_and_lift<Op, T, Acc>;
-  } else {
-    e.convert = convert<T, Acc>;
-  }
+  e.convert = convert_and_lift<Op, T, Acc>;
   return e;
 }
 
@@ -59,17 +71,18 @@ Elements<Acc> common() {
 // in blocks.
 template <class Op, class T, class Acc>
 Elements<Acc> elements_of() {
+  using Word = word_of<Acc>;
   constexpr bool is_float =
       std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || std::is_floating_point<T>::value;
-  if constexpr (is_float && std::is_same<Acc, int64_t>::value) {
+  if constexpr (is_float && std::is_same<Word, int64_t>::value) {
     if constexpr (Op::selects)
       return {};  // the result keeps the kind of type
     else
       return converting<Op, T, Acc>();
-  } else if constexpr (is_float && sizeof(Acc) == 8) {
+  } else if constexpr (is_float && sizeof(Word) == 8) {
     if constexpr (std::is_same<T, double>::value)
       return common<Op, T, Acc>();
-    else if constexpr (Op::selects)
+    else if constexpr (Op::selects && !Op::needs_index)
       return {};
     else
       return converting<Op, T, Acc>();
@@ -78,9 +91,9 @@ Elements<Acc> elements_of() {
       return {};  // an input is never rounded to fp32
     else
       return common<Op, T, Acc>();
-  } else if constexpr (std::is_same<Acc, int64_t>::value) {
+  } else if constexpr (std::is_same<Word, int64_t>::value) {
     return common<Op, T, Acc>();
-  } else if constexpr (std::is_same<Acc, double>::value && Op::outgrows_integers) {
+  } else if constexpr (std::is_same<Word, double>::value && Op::outgrows_integers) {
     return converting<Op, T, Acc>();  // integers with a floating result
   } else {
     return {};
@@ -89,10 +102,10 @@ Elements<Acc> elements_of() {
 
 template <class Op, class Acc>
 Elements<Acc> make_elements(const Problem& p) {
-  if constexpr (std::is_same<Acc, int64_t>::value) {
+  if constexpr (std::is_same<word_of<Acc>, int64_t>::value) {
     if (p.as_bool) return with_type(p.in, [](auto t) { return converting<Op, AsBool<decltype(t)>, Acc>(); });
     if constexpr (Op::selects) {
-      if (p.in == DType::UInt64) return reading<Op, Flipped, Acc>();
+      if (p.in == DType::UInt64) return common<Op, Flipped, Acc>();
     }
   }
   return with_type(p.in, [](auto t) { return elements_of<Op, decltype(t), Acc>(); });

@@ -75,9 +75,9 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
   if (plan.way == Way::Chunks) {
     reduce_chunks(job, threads);
   } else if (plan.way == Way::Bundles) {
-    if constexpr (!order_free<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
+    if constexpr (has_vectors<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
   } else if (plan.way == Way::Strips) {
-    if constexpr (!order_free<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
+    if constexpr (has_vectors<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
   } else if (plan.way == Way::Segments) {
     in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {
@@ -96,11 +96,11 @@ void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
   auto* y = static_cast<char*>(out);
   switch (problem.compute) {
     case DType::Float32:
-      return reduce_in<Op, float>(problem, plan, x, y, threads);
+      return reduce_in<Op, accumulator_of<Op, float>>(problem, plan, x, y, threads);
     case DType::Float64:
-      return reduce_in<Op, double>(problem, plan, x, y, threads);
+      return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, threads);
     default:
-      return reduce_in<Op, int64_t>(problem, plan, x, y, threads);
+      return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, threads);
   }
 }
 

@@ -51,12 +51,13 @@ template <class Op, class Acc>
 Write<Acc> writer_to(DType out) {
   return with_type(out, [](auto t) -> Write<Acc> {
     using Out = decltype(t);
+    using Finished = decltype(Op::finish(Acc(), int64_t()));
     constexpr bool is_integer = std::is_integral<Out>::value || std::is_same<Out, Bool>::value;
-    constexpr bool is_wider = std::is_same<Out, double>::value && sizeof(Acc) == 4;
-    if constexpr (is_integer && !std::is_same<Acc, int64_t>::value)
-      return nullptr;  // those are reduced in int64
-    else if constexpr (is_integer && Op::divides)
-      return nullptr;  // a mean is floating
+    constexpr bool is_wider = std::is_same<Out, double>::value && std::is_same<Finished, float>::value;
+    if constexpr (is_integer && !std::is_integral<Finished>::value)
+      return nullptr;  // those are reduced in int64, and a mean is floating
+    else if constexpr (Op::gives_int64 && !std::is_same<Out, int64_t>::value)
+      return nullptr;
     else if constexpr (is_wider)
       return nullptr;  // reduced in fp64
     else

@@ -200,30 +200,32 @@ class Source {
     for (int s = 0; s < steps; ++s, first += kLeaves) {
       for (int64_t i = 0; i < count;) {
         const int64_t rows = smaller(run(first + i), count - i);
-        read_rows(row(first + i), rows, s > 0, out + i * width_);
+        read_rows(first + i, rows, s > 0, out + i * width_);
         i += rows;
       }
     }
   }
 
-  void read_rows(const char* x, int64_t rows, bool onto, Acc* out) const {
-    if (packed_) {
-      read(x, 1, rows * width_, onto, out);
+  // `rows` rows of a run, from row k on.
+  void read_rows(int64_t k, int64_t rows, bool onto, Acc* out) const {
+    const char* const x = row(k);
+    if (packed_ && (width_ == 1 || !Op::needs_index)) {
+      read(x, 1, rows * width_, k, 1, onto, out);
     } else if (width_ == 1) {
-      read(x, inner_stride(), rows, onto, out);
+      read(x, inner_stride(), rows, k, 1, onto, out);
     } else {
       for (int64_t i = 0; i < rows; ++i) {
-        read(x + i * inner_stride() * elements_.size, column_stride_, width_, onto, out + i * width_);
+        read(x + i * inner_stride() * elements_.size, column_stride_, width_, k + i, 0, onto, out + i * width_);
       }
     }
   }
 
-  void read(const char* x, int64_t stride, int64_t count, bool onto, Acc* out) const {
-    if (!onto) return elements_.convert(x, stride, count, out);
+  void read(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, bool onto, Acc* out) const {
+    if (!onto) return elements_.convert(x, stride, count, index, step, out);
     Acc block[kLeaves];
     for (int64_t i = 0; i < count; i += kLeaves) {
       const int64_t size = smaller(kLeaves, count - i);
-      elements_.convert(x + i * stride * elements_.size, stride, size, block);
+      elements_.convert(x + i * stride * elements_.size, stride, size, index + i * step, step, block);
       for (int64_t j = 0; j < size; ++j) out[i + j] = Op::combine(out[i + j], block[j]);
     }
   }

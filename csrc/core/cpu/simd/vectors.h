@@ -29,6 +29,10 @@ constexpr int kLanes = kVectorBytes / sizeof(Acc);
 template <class Acc>
 using Vector = typename VectorOf<Acc, kLanes<Acc>>::type;
 
+// Whether vectors of leaves follow the order. What has several words does so one by one.
+template <class Op, class Acc>
+constexpr bool has_vectors = !order_free<Op, Acc> && is_scalar<Acc>;
+
 template <class Acc>
 TR_HD Vector<Acc> load(const Acc* x) {
   Vector<Acc> v;

@@ -211,7 +211,7 @@ void rest(const char* bytes, int64_t n, Ahead ahead, Acc* out) {
 // The trees over kSubtrees values each, in place.
 template <class Op, class Acc>
 void fold_subtrees(Acc* x, int64_t count) {
-  if constexpr (!order_free<Op, Acc>) {
+  if constexpr (has_vectors<Op, Acc>) {
     if (count % kLanes<Acc> == 0) return ordered_trees<Op, Acc, 4>(x, count, x);
   }
   fold<Op>(x, kSubtrees, count);

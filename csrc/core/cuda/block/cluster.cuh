@@ -6,6 +6,7 @@
 // having come to both.
 #pragma once
 
+#include "core/contract/accumulator.h"
 #include "core/cuda/lane/device.cuh"
 #include "core/plan/gpu/plan.h"
 
@@ -49,7 +50,13 @@ __device__ __forceinline__ void hand_to_first(Acc* mine, Acc v) {
   asm("mapa.shared::cluster.u32 %0, %1, 0;"
       : "=r"(remote)
       : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(mine))));
-  if constexpr (sizeof(Acc) == 8) {
+  if constexpr (!is_scalar<Acc>) {
+    using Word = word_of<Acc>;
+    Word word[words_of<Acc>];
+    memcpy(word, &v, sizeof(Acc));
+#pragma unroll
+    for (int i = 0; i < words_of<Acc>; ++i) hand_to_first(reinterpret_cast<Word*>(mine) + i, word[i]);
+  } else if constexpr (sizeof(Acc) == 8) {
     asm volatile("st.shared::cluster.b64 [%0], %1;" ::"r"(remote), "l"(bit_cast<uint64_t>(v)) : "memory");
   } else {
     asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(remote), "r"(bit_cast<uint32_t>(v)) : "memory");

@@ -23,18 +23,34 @@ struct Sink {
   uint32_t units;   // CTAs per output
 };
 
+// The result of n elements, before it is rounded. What has several words is mirrored back by its own finish, if at all.
+template <class O, class Acc>
+__device__ __forceinline__ auto finish(Acc v, int64_t n, uint64_t mirror) {
+  if constexpr (is_scalar<Acc>) {
+    return O::finish(mirrored<O>(v, mirror), n);
+  } else {
+    return O::finish(v, n);
+  }
+}
+
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void write(void* out, int64_t place, DType type, bool divides, int64_t n, Acc v,
                                       uint64_t mirror) {
-  if constexpr (O::adds) {
+  if constexpr (O::adds && is_scalar<Acc>) {
     if (divides) return store<O>(out, place, type, divide_by_count(v, n));
   }
-  const auto finished = O::finish(mirrored<O>(v, mirror), n);
+  const auto finished = finish<O>(v, n, mirror);
   if (type == dtype_of<Likely>::value) return put<Likely>(out, place, finished);
   store<O>(out, place, type, finished);
 }
+
+// Of `count` values side by side in shared memory or scratch: as far as one access of 16 bytes reaches.
+template <class Acc, int count>
+constexpr int alignment_of_values = count * sizeof(Acc) % 16 == 0  ? 16
+                                    : count * sizeof(Acc) % 8 == 0 ? 8
+                                                                   : 4;
 
 template <class Acc>
 __device__ __forceinline__ void add_atomically(Acc* target, Acc v) {
@@ -47,8 +63,14 @@ __device__ __forceinline__ void add_atomically(Acc* target, Acc v) {
 
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v) {
-  if constexpr (O::adds) {
+  if constexpr (O::adds && is_scalar<Acc>) {
     if (s.atomic) return add_atomically(static_cast<Acc*>(s.to) + place, v);
+  }
+  if constexpr (!is_scalar<Acc>) {  // a partial keeps all of its words
+    if (!s.results) {
+      static_cast<Acc*>(s.to)[place] = v;
+      return;
+    }
   }
   write<O, Likely>(s.to, place, s.type, s.divides, s.n, v, s.mirror);
 }

@@ -18,7 +18,7 @@ __device__ __forceinline__ int tree_over_slots(Acc* slots, int count, int log_gr
 #pragma unroll 1
     for (int i = 0; i < count / 2; i += blockDim.x) {
       const int mine = i + threadIdx.x;
-      const Acc pair = mine < count / 2 ? O::combine(slots[2 * mine], slots[2 * mine + 1]) : Acc(0);
+      const Acc pair = mine < count / 2 ? O::combine(slots[2 * mine], slots[2 * mine + 1]) : Acc{};
       __syncthreads();
       if (mine < count / 2) slots[mine] = pair;
     }

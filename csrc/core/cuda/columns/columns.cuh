@@ -25,7 +25,9 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
   } pack;
 #pragma unroll
   for (int e = 0; e < V; ++e) {
-    if constexpr (O::adds && std::is_floating_point<Acc>::value) {
+    if constexpr (!is_scalar<Acc>) {
+      pack.e[e] = Narrow<Out, Finished<O, Acc>>::from(O::finish(c.e[e], s.n));
+    } else if constexpr (O::adds && std::is_floating_point<Acc>::value) {
       pack.e[e] = Narrow<Out, Acc>::from(s.divides ? divide_by_count(c.e[e], s.n) : O::finish(c.e[e], s.n));
     } else {
       pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.n));
@@ -36,7 +38,7 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
 
 // A lane's columns in shared memory.
 template <class Acc, int V>
-struct alignas(V * sizeof(Acc) < 16 ? V * sizeof(Acc) : 16) PackedColumns {
+struct alignas(alignment_of_values<Acc, V>) PackedColumns {
   Acc e[V];
 };
 template <class O, class Acc, int V>
@@ -106,7 +108,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
   constexpr int V = column_width<In, A>();
   constexpr int kHalf = Leaves / 2;
-  using Likely = LikelyOut<In, Acc>;
+  using Likely = LikelyOut<O, In, Acc>;
   using C = Columns<Acc, V>;
   using Batch = BatchColumns<O, In, Acc, A>;
   constexpr bool kPacked = packs_columns<O, In, A>;
@@ -169,15 +171,16 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   Batch together;
 #pragma unroll 1
   for (int b = 0; b < batches; ++b) {
-    upper.load(a, start, left_of_row, row + leaf_of_lane + kHalf, all);
+    const int64_t of_lane = row + leaf_of_lane;
+    upper.load(a, start, left_of_row, of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
-    Batch batch = reduce(a.source, lower);
+    Batch batch = reduce(a.source, lower, of_lane);
     if (b + 1 < batches) {
       row = first(b + 1);
       all = full(row);
       lower.load(a, start, left_of_row, row + leaf_of_lane, all);
     }
-    batch = ByColumn<O>::combine(batch, reduce(a.source, upper));
+    batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf));
     if constexpr (kTogether) {
       if (b & last_together) batch = ByColumn<O>::combine(together, batch);
       together = batch;

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasA
     if constexpr (is_pair<Raw>) {
       return widen_pair<O, Acc>(raw[k], a.source);
     } else {
-      return widen_columns<O, In, Acc>(raw[k], a.source);
+      return widen_columns<O, In, Acc>(raw[k], a.source, k);
     }
   };
   auto c = leaf(0);
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasA
   if (a.wide_store) return write_wide<O, In>(a.sink, place + column, c);
 #pragma unroll
   for (int e = 0; e < V; ++e) {
-    deliver<O, LikelyOut<In, Acc>>(a.sink, place + (column + e) * a.to_stride, c.e[e]);
+    deliver<O, LikelyOut<O, In, Acc>>(a.sink, place + (column + e) * a.to_stride, c.e[e]);
   }
 }
 

@@ -31,21 +31,21 @@ template <class O, class Acc, Access A>
 __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_t output, Acc v) {
   int64_t place = output * a.out_stride;
   if constexpr (A != Access::Contiguous) place = a.kept.out(output);
-  write<O, Acc>(a.out, place, a.type, a.divides, a.n, v, a.mirror);
+  write<O, LikelyOut<O, Any, Acc>>(a.out, place, a.type, a.divides, a.n, v, a.mirror);
 }
 
 // Units that a thread takes side by side.
 template <class Acc>
-constexpr int kFinishSideBySide = tuning::finish_side_by_side(sizeof(Acc));
+constexpr int kFinishSideBySide = static_cast<int>(tuning::finish_side_by_side(sizeof(Acc)));
 constexpr int kFinishLevels = 8;  // of a thread's tree over those: more than scratch has room for
 
 // Few outputs, one a CTA, or one a cluster of CTAs: [output][unit], rows of units aligned to 16 bytes. A thread owns
 // units_per_thread units.
 template <class O, class Acc, Access A, bool Cluster>
 __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __grid_constant__ FinishArgs<Acc, A> a) {
-  constexpr int kVector = 16 / static_cast<int>(sizeof(Acc));
+  constexpr int kVector = static_cast<int>(tuning::finish_vector(sizeof(Acc)));
   constexpr int kSideBySide = kFinishSideBySide<Acc>;
-  struct alignas(16) Pack {
+  struct alignas(alignment_of_values<Acc, kVector>) Pack {
     Acc e[kVector];
   };
   __shared__ Acc slots[kWarp];

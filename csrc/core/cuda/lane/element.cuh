@@ -3,6 +3,7 @@
 
 #include "core/contract/ops.h"
 #include "core/cuda/lane/device.cuh"
+#include "core/plan/gpu/kernels.h"
 #include "core/problem/problem.h"
 
 namespace torch_reduce::cuda {
@@ -40,7 +41,11 @@ inline uint64_t mirror_of(DType type) {
 }
 
 // Of the elements, and of the result in the compute type.
-inline uint64_t mirror_of_elements(const Problem& p) { return traits_of(p.op).mirrored ? mirror_of(p.in) : 0; }
+// Those of types without kernels of their own are mirrored when they are of the compute type.
+inline uint64_t mirror_of_elements(const Problem& p) {
+  if (!traits_of(p.op).mirrored) return 0;
+  return mirror_of(kernels::are_typed(kernels::types_of(p)) ? p.in : p.compute);
+}
 inline uint64_t mirror_of_result(const Problem& p) {
   if (!traits_of(p.op).mirrored) return 0;
   const bool unsigned_bytes = p.in == DType::Bool || p.in == DType::UInt8;  // that have become positive integers
@@ -70,7 +75,7 @@ __device__ __forceinline__ Acc widen_or_test(const void* at, bool as_bool) {
   return widen<Acc>(x);
 }
 
-template <class O, class Acc>
+template <class O, class Acc>  // the compute type
 __device__ __noinline__ Acc load_any(const Source& s, const void* at) {
   switch (s.type) {
     case DType::Bool:
@@ -163,9 +168,15 @@ struct Element {
     }
 #endif
   }
+  // As what is combined, in the accumulator's type or a narrower one. `index` counts the elements of its output.
+  template <class To>
+  __device__ __forceinline__ To value(const Source& s, int64_t index) const {
+    return lifted<O>(widen<word_of<To>>(mirrored<O>(raw(), s.mirror)), index);
+  }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
-    return O::lift(widen<To>(mirrored<O>(raw(), s.mirror)));
+    static_assert(!O::needs_index, "such kernels do not number the elements");
+    return value<To>(s, 0);
   }
   __device__ __forceinline__ In raw() const { return bit_cast<In>(static_cast<Bits>(bits)); }
 
@@ -177,25 +188,35 @@ struct Element {
 
 template <class O, class Acc>
 struct Element<O, Any, Acc> {
-  Acc of_memory;
+  using Word = word_of<Acc>;
+  Word of_memory;
 
   __device__ __forceinline__ void load(const Source& s, int64_t address) {
-    of_memory = mirrored<O>(load_any<O, Acc>(s, reinterpret_cast<const void*>(address)), s.mirror);
+    of_memory = mirrored<O>(load_any<O, Word>(s, reinterpret_cast<const void*>(address)), s.mirror);
   }
-  __device__ __forceinline__ void none(const Source&) { of_memory = O::template identity<Acc>(); }
+  __device__ __forceinline__ void none(const Source&) { of_memory = O::template identity<Word>(); }
   __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
     none(s);
     if (exists) load(s, address);
   }
   template <class To>
-  __device__ __forceinline__ To value(const Source&) const {
-    return O::lift(static_cast<To>(of_memory));
+  __device__ __forceinline__ To value(const Source&, int64_t index) const {
+    return lifted<O>(static_cast<word_of<To>>(of_memory), index);
+  }
+  template <class To>
+  __device__ __forceinline__ To value(const Source& s) const {
+    static_assert(!O::needs_index, "such kernels do not number the elements");
+    return value<To>(s, 0);
   }
 };
 
 // The type in which results of elements of a type mostly leave: integers as int64.
-template <class In, class Acc>
-using LikelyOut = std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, Acc, In>;
+template <class O, class Acc>
+using Finished = decltype(O::finish(std::declval<Acc>(), int64_t{}));
+template <class O, class In, class Acc>
+using LikelyOut = std::conditional_t<
+    !is_scalar<Acc>, Finished<O, Acc>,
+    std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, word_of<Acc>, In>>;
 
 template <class Out, class Value>
 __device__ __forceinline__ void put(void* out, int64_t index, Value v) {

@@ -56,8 +56,9 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   return s;
 }
 
-template <class O, class Acc>
+template <class O, class Word>
 cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+  using Acc = accumulator_of<O, Word>;
   const Source source{b.in, p.in, p.as_bool, mirror_of_elements(p)};
   const Sink<Acc> sink = make_sink<Acc>(plan, p, b);
   const bool atomic = plan.finish == Finish::Atomic;

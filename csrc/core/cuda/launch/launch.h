@@ -22,7 +22,7 @@ TR_SHARED cudaError_t launch(const Work& work, const Buffers& buffers, cudaStrea
 
 // One per operator and compute type, and one per element type of exact sums, each in a file of its own so that they
 // compile side by side.
-template <class O, class Acc>
+template <class O, class Word>
 cudaError_t launch_typed(const Plan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
                          bool dependent_launch);
 template <class In>

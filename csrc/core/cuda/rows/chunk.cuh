@@ -121,13 +121,14 @@ struct Chunk<O, In, Acc, Access::Strided> {
     });
   }
 
-  __device__ __forceinline__ void reduce_leaves(const Source& source, Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, Acc* set) const {
+    const int64_t mine = first + threadIdx.x % kWarp;
+    const auto value = [&](int i) { return part[i].template value<Acc>(source, mine + i * kWarp); };
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
-      set[s] = part[s].template value<Acc>(source);
+      set[s] = value(s);
 #pragma unroll
-      for (int step = 1; step < kSteps; ++step)
-        set[s] = O::combine(set[s], part[s + step * kSets].template value<Acc>(source));
+      for (int step = 1; step < kSteps; ++step) set[s] = O::combine(set[s], value(s + step * kSets));
     }
   }
 };

@@ -68,11 +68,14 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
 #pragma unroll 1
   for (int step = warp; step < steps; step += warps) {
     bool few = false;
-    FewElements<O, In, Acc> elements;
+    std::conditional_t<kMayBeFew, FewElements<O, In, Acc>, NoElements> elements;
     Part part[AtOnce];
     Acc set[AtOnce * kSets];
     const int slot0 = step << kLogAtOnce;
     const int row_of_step = joined ? a.steps.quotient(step) : 0, step_of_row = step - row_of_step * steps_of_row;
+    const auto first_of = [&](int u) {  // element of chunk u of the step
+      return joined ? (chunk0 + (step_of_row << kLogAtOnce) + u) * kChunk : (chunk0 + ((slot0 + u) & in_row)) * kChunk;
+    };
     if (joined) {
       const int64_t place = a.kept.in(row0 + row_of_step), first = (chunk0 + (step_of_row << kLogAtOnce)) * kChunk;
       if constexpr (kMayBeFew) {
@@ -94,7 +97,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
     a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
 #pragma unroll
     for (int u = 0; u < AtOnce; ++u) {
-      if (!few) part[u].reduce_leaves(a.source, set + u * kSets);
+      if (!few) part[u].reduce_leaves(a.source, first_of(u), set + u * kSets);
     }
     if constexpr (kMayBeFew) {
       if (few) set[0] = elements.reduce_leaves(a.source);
@@ -139,7 +142,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
   if (warp > 0 || (lane & ((1 << log_lanes) - 1)) != 0 || r >= rows_here) return;
   const int64_t row = row0 + r;
   if (a.sink.atomic) wait_to_add();
-  deliver<O, LikelyOut<In, Acc>>(a.sink, place_of<A>(a.sink, a.kept, unit, row), v);
+  deliver<O, LikelyOut<O, In, Acc>>(a.sink, place_of<A>(a.sink, a.kept, unit, row), v);
 }
 
 }  // namespace torch_reduce::cuda

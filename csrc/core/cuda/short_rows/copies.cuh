@@ -47,18 +47,18 @@ __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __gr
   allow_next_kernel_if_small();
   const auto send = [&](int64_t l, int64_t r, Acc v) {
     const int64_t to = place.out + (lane0 + l) * a.lanes.out_stride + (row0 + r) * a.rows.out_stride;
-    write<O, LikelyOut<In, Acc>>(a.sink.to, to, a.sink.type, a.sink.divides, 1, v, a.sink.mirror);
+    write<O, LikelyOut<O, In, Acc>>(a.sink.to, to, a.sink.type, a.sink.divides, 1, v, a.sink.mirror);
   };
   if (!a.exchanged) {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int row = warp + i * tuning::kCopiesWarps;
-      if (lane < lanes && row < rows) send(lane, row, x[i].template value<Acc>(a.source));
+      if (lane < lanes && row < rows) send(lane, row, x[i].template value<Acc>(a.source, 0));
     }
     return;
   }
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) tile[warp + i * tuning::kCopiesWarps][lane] = x[i].template value<Acc>(a.source);
+  for (int i = 0; i < kEach; ++i) tile[warp + i * tuning::kCopiesWarps][lane] = x[i].template value<Acc>(a.source, 0);
   __syncthreads();
 #pragma unroll 1
   for (int l = warp; l < lanes; l += tuning::kCopiesWarps) {

@@ -29,9 +29,9 @@ struct RowPart {
     if (in_group * V >= a.n || row >= a.outputs) return;
     v = load16_kept(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
   }
-  __device__ __forceinline__ Acc reduce(const Source& source) const {
+  __device__ __forceinline__ Acc reduce(const Source& source, int in_group) const {
     Acc leaf[V];
-    widen_all<O, In>(v, source, leaf);
+    widen_all<O, In>(v, source, in_group * V, 1, leaf);
     return tree<O>(leaf);
   }
 };
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   allow_next_kernel_if_small();
   Acc v[kUnroll];
 #pragma unroll
-  for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce(a.source);
+  for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce(a.source, in_group);
 
   // Rows in flight that a group's lanes can share out: at each of the first levels a lane hands half of its rows to
   // its neighbour and gets the neighbour's part of the other half, so that shuffles and stores are few.
@@ -79,8 +79,8 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + (shared_out + u) * rows_per_warp;
     if (u < kept && row < a.outputs) {
-      write<O, LikelyOut<In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.divides, a.n,
-                                   v[u], a.sink.mirror);
+      write<O, LikelyOut<O, In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.divides, a.n,
+                                      v[u], a.sink.mirror);
     }
   }
 }

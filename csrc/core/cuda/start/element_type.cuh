@@ -17,9 +17,9 @@ struct Tag {
 template <class O, class In, class Acc>
 constexpr kernels::Types types_of_instance() {
   if constexpr (std::is_same<In, Any>::value) {
-    return {traits_of<O>(), dtype_of<Acc>::value, dtype_of<Acc>::value, /*as_bool=*/true};
+    return {traits_of<O>(), dtype_of<word_of<Acc>>::value, dtype_of<word_of<Acc>>::value, /*as_bool=*/true};
   } else {
-    return {traits_of<O>(), dtype_of<In>::value, dtype_of<Acc>::value, false};
+    return {traits_of<O>(), dtype_of<In>::value, dtype_of<word_of<Acc>>::value, false};
   }
 }
 
@@ -43,7 +43,7 @@ cudaError_t with_element_type(const Problem& p, F f) {
                      call_if(Tag<double>{}) || call_if(Tag<int64_t>{}) || call_if(Tag<int32_t>{}) ||
                      call_if(Tag<Bool>{}) || call_if(Tag<uint8_t>{}) || call_if(Tag<int8_t>{}) ||
                      call_if(Tag<int16_t>{});
-  if constexpr (kernels::are_untyped(traits_of<O>(), dtype_of<Acc>::value)) {
+  if constexpr (kernels::are_untyped(traits_of<O>(), dtype_of<word_of<Acc>>::value)) {
     if (!typed) return f(Tag<Any>{});
   }
   return status;

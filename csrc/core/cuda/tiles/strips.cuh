@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(tuning::strips_rows(sizeof(Acc)) * tuning::kSt
         counter[s].push(of_chunk);
         if ((chunk + 1) % (1 << a.log_slots) == 0 || chunk + 1 == r.end) {
           const int64_t unit = chunk >> a.log_slots;
-          deliver<O, LikelyOut<In, Acc>>(a.sink, r.output + unit * a.sink.unit_stride, counter[s].result());
+          deliver<O, LikelyOut<O, In, Acc>>(a.sink, r.output + unit * a.sink.unit_stride, counter[s].result());
           counter[s].count = 0;
         }
       }

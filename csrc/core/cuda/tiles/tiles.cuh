@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(tuning::kTilesThreads, tuning::kTilesCtasAtOnc
         part.part[u] = bit_cast<uint4>(v);
       }
       Acc set[Part::kSets];
-      part.reduce_leaves(Source{}, set);
+      part.reduce_leaves(Source{}, 0, set);
       const Acc v = tree_across_warp_and_sets<O, Part::kSets>(set);
       if (lane == 0) slots[(s << a.log_slots) + done + chunk] = v;
     }
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(tuning::kTilesThreads, tuning::kTilesCtasAtOnc
   const bool first = (lane & ((1 << log_lanes) - 1)) == 0;
   // What was left before, is left but for what has been taken.
   if (warp > 0 || !first || s >= a.rows_per_cta || range[s].left + static_cast<int>(unit_elements) <= 0) return;
-  deliver<O, LikelyOut<In, Acc>>(a.sink, range[s].output, v);
+  deliver<O, LikelyOut<O, In, Acc>>(a.sink, range[s].output, v);
 }
 
 }  // namespace torch_reduce::cuda

@@ -49,7 +49,7 @@ int64_t distinct_elements(const Layout& l) {
 
 // What waits of a strip's trees over `chunks` chunks: a row at each level, and the one that is to come.
 int64_t column_stack_bytes(const Problem& p, int64_t strip, int64_t chunks) {
-  return (log2_above(chunks * kLeaves) + 2) * strip * acc_bytes(p);
+  return (log2_above(chunks * kLeaves) + 2) * strip * accumulator_bytes(p);
 }
 
 // How many pieces, a power of two, an output is cut into, so that every thread has its share of `units` outputs or
@@ -68,7 +68,7 @@ int64_t pieces_for(int threads, int64_t units, int64_t elements, int64_t padded_
 int64_t strip_of_columns(const Problem& p, int threads, int64_t padded_chunks) {
   const Layout& l = p.layout;
   const int64_t columns = l.kept[l.kept_dims - 1].size;
-  int64_t strip = std::min(columns, kColumnStripBytes / acc_bytes(p));
+  int64_t strip = std::min(columns, kColumnStripBytes / accumulator_bytes(p));
   if (threads == 1) return strip;
   const auto units = [&] { return l.outputs / columns * ceil_div(columns, strip); };
   const auto too_few = [&] { return units() * padded_chunks < threads; };
@@ -101,7 +101,7 @@ CpuPlan plan_chunks(const Problem& p, int threads, int vectors, int64_t expected
   CpuPlan plan = make_plan(chunk_columns(p), threads, columns, vectors);
   plan.way = Way::Chunks;
   plan.split = p.layout.n / kChunk;
-  plan.partial_bytes = p.layout.outputs * plan.split * acc_bytes(p);
+  plan.partial_bytes = p.layout.outputs * plan.split * accumulator_bytes(p);
   plan.expected_bytes = expected_bytes + 2 * plan.partial_bytes;
   return plan;
 }
@@ -165,7 +165,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, i
   if (pieces > 1) {  // a small call would notice the divisions
     plan.piece_chunks /= pieces;
     plan.split = ceil_div(chunks, plan.piece_chunks);
-    plan.partial_bytes = l.outputs * plan.split * acc_bytes(p);
+    plan.partial_bytes = l.outputs * plan.split * accumulator_bytes(p);
     plan.expected_bytes += 2 * plan.partial_bytes;
   }
   plan.tasks = units * plan.split;

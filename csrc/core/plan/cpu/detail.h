@@ -8,7 +8,6 @@
 namespace torch_reduce::cpu {
 
 inline int64_t element_bytes(const Problem& p) { return static_cast<int64_t>(size_of(p.in)); }
-inline int64_t acc_bytes(const Problem& p) { return static_cast<int64_t>(size_of(p.compute)); }
 
 // Scratch is whole lines of the cache.
 inline int64_t whole_lines(int64_t bytes) { return ceil_div(bytes, kCacheLine) * kCacheLine; }

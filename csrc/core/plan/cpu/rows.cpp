@@ -40,7 +40,7 @@ bool has_strips(const Problem& p, int64_t lines, bool wide) {
 void finish(const Problem& p, int threads, int64_t elements, int64_t held, CpuPlan& plan) {
   plan.split = chunk_count(p.layout.n);
   plan.piece_chunks = 1;
-  plan.partial_bytes = p.layout.outputs * plan.split * acc_bytes(p);
+  plan.partial_bytes = p.layout.outputs * plan.split * accumulator_bytes(p);
   plan.expected_bytes += 2 * plan.partial_bytes;
   plan.held_bytes = whole_lines(held);
   share_out(threads, ceil_div(kGrain, plan.strip * elements), plan);
@@ -68,7 +68,7 @@ bool plan_bundles(const Problem& p, int threads, CpuPlan& plan) {
   if (!has_bundles(p)) return false;
   const Layout& l = p.layout;
   const Bundle b = bundle_of(l);
-  const int64_t in_line = bundles_in_line(l, b), bytes = b.chunks * b.parts * acc_bytes(p);
+  const int64_t in_line = bundles_in_line(l, b), bytes = b.chunks * b.parts * accumulator_bytes(p);
   const int64_t lines = l.outputs * (l.n / (l.reduced[l.reduced_dims - 1].size * l.reduced[l.reduced_dims - 2].size));
   const int64_t fitting = std::min(kBundleBytes, kAllHeldBytes / threads / kBundleRows) / bytes;
   const int64_t most = std::max(fitting / kFewestBundles, int64_t{1}) * kFewestBundles;
@@ -89,7 +89,7 @@ bool plan_strips(const Problem& p, int threads, bool wide, CpuPlan& plan) {
   const int64_t rows = l.reduced[strip_dim(l)].size, length = strip_row_length(l);
   plan.way = Way::Strips;
   plan.strip = std::min(kStripRows, rows / kFewestStripRows * kFewestStripRows);
-  const auto held = [&] { return strip_bytes(l, plan.strip, acc_bytes(p), element_bytes(p)); };
+  const auto held = [&] { return strip_bytes(l, plan.strip, accumulator_bytes(p), element_bytes(p)); };
   while (plan.strip > kFewestStripRows && threads * held() > kAllHeldBytes) plan.strip -= kFewestStripRows;
   plan.strips = ceil_div(rows, plan.strip);
   plan.tasks = l.outputs * (l.n / (rows * length)) * plan.strips;

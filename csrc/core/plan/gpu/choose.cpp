@@ -58,8 +58,8 @@ Shape inspect(const Problem& p) {
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp * kShortRowsElements;
-  s.short_staged = kernels::are_typed(types) && s.short_scalar && l.n > 0 && inner_reduced == 1 &&
-                   l.reduced_dims == 1 && l.kept_dims == 1 && l.kept[0].in_stride >= l.n &&
+  s.short_staged = kernels::have_short_rows(types, Access::Unaligned) && s.short_scalar && l.n > 0 &&
+                   inner_reduced == 1 && l.reduced_dims == 1 && l.kept_dims == 1 && l.kept[0].in_stride >= l.n &&
                    2 * l.kept[0].in_stride <= 3 * l.n;
 
   s.columns = l.kept_dims > 0 && l.n < kColumnsMost;
@@ -186,7 +186,7 @@ Choice choose(const Problem& p, const Shape& s, const Constraint& c) {
 int64_t planning::steps_per_unit(const Problem& p, int64_t steps, int64_t wanted, const Constraint& c,
                                  int64_t ctas_per_unit) {
   const int64_t padded = power_of_two_above(steps);
-  const int64_t acc = static_cast<int64_t>(size_of(p.compute));
+  const int64_t acc = accumulator_bytes(p);
   int64_t per_unit = std::min(power_of_two_above(std::max<int64_t>(wanted, 1)), padded);
   if (c.split) {
     if (c.split != power_of_two_above(c.split) || c.split > padded) refuse("split is a power of two of units");

@@ -39,7 +39,7 @@ bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constr
 }  // namespace
 
 int64_t cluster_bytes(const Plan& plan, const Problem& p) {
-  return plan.units * columns(plan).tile_columns * static_cast<int64_t>(size_of(p.compute));
+  return plan.units * columns(plan).tile_columns * accumulator_bytes(p);
 }
 
 bool columns_meet_in_clusters(const Plan& plan, const Problem& p) {

@@ -40,7 +40,7 @@ Lanes lanes_of(const Plan& plan, const Problem& p, const Shape& s) {
   const int64_t v = loads_vectors(plan.access)     ? s.v
                     : plan.access == Access::Pairs ? 2
                                                    : 1,
-                partial_bytes = v * static_cast<int64_t>(size_of(p.compute)),
+                partial_bytes = v * accumulator_bytes(p),
                 vectors = ceil_div(p.layout.kept[p.layout.kept_dims - 1].size, v);
   if (plan.access == Access::Unaligned) return lanes_unaligned(v, partial_bytes, vectors);
   return {v, partial_bytes, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors))};
@@ -95,7 +95,7 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   columns(plan).log_batches = log2_above(batches);
   plan.units = ceil_div(steps, batches);
   plan.grid = columns(plan).tiles * plan.units;
-  const int64_t row_bytes = columns(plan).tile_columns * static_cast<int64_t>(size_of(p.compute));
+  const int64_t row_bytes = columns(plan).tile_columns * accumulator_bytes(p);
   const bool in_registers = batches * warps_along == 1 && !packed(plan, p);
   plan.shared_bytes = in_registers ? 0 : warps_along * levels_of_warp(plan, p) * row_bytes;
   const int64_t ctas_at_once = columns_ctas_of_sm(plan, p, lanes) * kColumnsWarps * kWarp / plan.block;

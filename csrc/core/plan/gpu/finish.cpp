@@ -41,17 +41,17 @@ bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
 // and 38.7; not for unaligned columns, (8192, 515) of int8 6.5 and 7.2, nor where a few outputs have a CTA
 // each.
 int carveout(const Plan& plan, const Problem& p, const Gpu& gpu) {
-  const bool helps =
-      size_of(p.compute) == 8 && plan.is<ColumnsPlan>() && plan.access != Access::Unaligned && !plan.second.few_outputs;
+  const bool helps = accumulator_bytes(p) == 8 && plan.is<ColumnsPlan>() && plan.access != Access::Unaligned &&
+                     !plan.second.few_outputs;
   if (!helps || gpu.shared_bytes == 0) return -1;
   return static_cast<int>(std::min<int64_t>(ceil_div(100 * columns(plan).shared_at_once, gpu.shared_bytes), 100));
 }
 
 // A CTA for each output, or a cluster of them. A thread takes its units by 64 bytes.
 void plan_few_outputs(Plan& plan, const Problem& p, const Gpu& gpu) {
-  const int64_t acc = static_cast<int64_t>(size_of(p.compute)), outputs = p.layout.outputs;
+  const int64_t acc = accumulator_bytes(p), outputs = p.layout.outputs;
   FinishPlan& f = plan.second;
-  f.padded_units = ceil_div(plan.units, 16 / acc) * (16 / acc);
+  f.padded_units = ceil_div(plan.units, finish_vector(acc)) * finish_vector(acc);
   const auto more_ctas = [&](int64_t ctas) {
     return ctas <= gpu.cluster_ctas && ctas * outputs <= gpu.sms && ctas * kFinishUnits <= plan.units;
   };
@@ -104,7 +104,7 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
   plan.second.few_outputs = plan.is<RowsPlan>() || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
   plan.second.few_outputs ? plan_few_outputs(plan, p, gpu) : plan_many_outputs(plan, p);
   plan.second.carveout = carveout(plan, p, gpu);
-  plan.scratch_bytes = outputs * plan.second.padded_units * static_cast<int64_t>(size_of(p.compute));
+  plan.scratch_bytes = outputs * plan.second.padded_units * accumulator_bytes(p);
 }
 
 }  // namespace torch_reduce::planning

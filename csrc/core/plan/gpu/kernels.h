@@ -30,8 +30,11 @@ constexpr bool are_typed(const Types& t) {
 }
 // Whether there are kernels that find out the element type at run time.
 constexpr bool are_untyped(const TraitsOf& op, DType compute) {
-  return compute == DType::Int64 || (compute == DType::Float64 && !op.selects);
+  return compute == DType::Int64 || (compute == DType::Float64 && (!op.selects || op.needs_index));
 }
+
+// What has several words has kernels for aligned loads and single elements, and in the order alone.
+constexpr bool are_scalar(const Types& t) { return t.op.words == 1; }
 
 constexpr bool have_rows(const Types& t, Access a) {
   const auto element = static_cast<int64_t>(size_of(t.in));
@@ -43,9 +46,9 @@ constexpr bool have_rows(const Types& t, Access a) {
       return are_typed(t);
     case Access::Unaligned:
     case Access::UnalignedSegmented:
-      return are_typed(t) && element <= tuning::kRowsUnalignedElement;
+      return are_typed(t) && are_scalar(t) && element <= tuning::kRowsUnalignedElement;
     case Access::Unordered:
-      return are_typed(t) && !t.op.has_few_kernels && t.compute != DType::Float64 &&
+      return are_typed(t) && are_scalar(t) && !t.op.has_few_kernels && t.compute != DType::Float64 &&
              element <= tuning::kUnorderedElement;
     default:
       return false;
@@ -54,7 +57,8 @@ constexpr bool have_rows(const Types& t, Access a) {
 
 constexpr bool have_short_rows(const Types& t, Access a) {
   if (a == Access::Strided) return true;
-  return (a == Access::Contiguous || a == Access::Segmented || a == Access::Unaligned) && are_typed(t);
+  if (a == Access::Unaligned) return are_typed(t) && are_scalar(t);
+  return (a == Access::Contiguous || a == Access::Segmented) && are_typed(t);
 }
 
 constexpr bool have_columns(const Types& t, Access a) {
@@ -65,15 +69,17 @@ constexpr bool have_columns(const Types& t, Access a) {
     case Access::Segmented:
       return are_typed(t);
     case Access::Unaligned:
-      return are_typed(t) && static_cast<int64_t>(size_of(t.in)) <= tuning::kColumnsUnalignedElement;
+      return are_typed(t) && are_scalar(t) && static_cast<int64_t>(size_of(t.in)) <= tuning::kColumnsUnalignedElement;
     case Access::Pairs:
-      return are_typed(t) && !t.op.has_few_kernels && t.compute == DType::Float32;
+      return are_typed(t) && are_scalar(t) && !t.op.has_few_kernels && t.compute == DType::Float32;
     default:
       return false;
   }
 }
 
 // Only an order that matters needs tiles.
-constexpr bool have_tiles(const Types& t) { return are_typed(t) && is_floating(t.compute) && !t.op.selects; }
+constexpr bool have_tiles(const Types& t) {
+  return are_typed(t) && are_scalar(t) && is_floating(t.compute) && !t.op.selects;
+}
 
 }  // namespace torch_reduce::kernels

@@ -82,6 +82,7 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
     rows.rows_per_cta = static_cast<int>(slots / padded);
     plan.block = static_cast<int>(std::min<int64_t>(ceil_div(slots, at_once), kRowsWarps)) * kWarp;
   } else {
+    const int64_t most = rows_most_slots(accumulator_bytes(p));
     const bool whole = l.outputs >= t.rows_split_below_per_sm * gpu.sms;
     const int64_t most_ctas = on_all_sms(gpu, t.rows_ctas_per_sm);
     int64_t slots = cta_slots;
@@ -91,7 +92,7 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
     if (vector && !in_cluster && slots > at_once && 2 * l.outputs * ceil_div(chunks, slots) <= gpu.sms) slots /= 2;
     if (in_cluster && !c.split) slots = std::max(cluster_slots(l.outputs, padded, gpu), at_once);
     while (!vector && !in_cluster && slots > 1 && 2 * l.outputs * ceil_div(chunks, slots) <= gpu.sms) slots /= 2;
-    const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, kRowsMostSlots) : slots, c, l.outputs);
+    const int64_t per_unit = steps_per_unit(p, chunks, whole ? std::min(chunks, most) : slots, c, l.outputs);
     rows.log_slots = log2_above(per_unit);
     plan.units = ceil_div(chunks, per_unit);
     plan.block = static_cast<int>(std::min(ceil_div(per_unit, at_once), in_cluster ? most_warps : kRowsWarps)) * kWarp;
@@ -101,8 +102,8 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
   plan.grid = ceil_div(l.outputs, rows.rows_per_cta) * plan.units;
   rows.interleaved = interleaves && plan.units > 1;
   const int64_t values = std::max<int64_t>((static_cast<int64_t>(rows.rows_per_cta) << rows.log_slots), 1);
-  plan.shared_bytes = values * static_cast<int64_t>(size_of(p.compute));
-  if (values > kRowsMostSlots) {
+  plan.shared_bytes = values * accumulator_bytes(p);
+  if (values > rows_most_slots(accumulator_bytes(p))) {
     if (c.split) refuse("rows of so many elements need more units");
     throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs of " + std::to_string(l.n) +
                                 " elements are more than one launch can hold");

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/contract/integers.h"
+
 namespace torch_reduce::tuning {
 
 // Eight 16-byte loads in flight per thread and registers for 1024 threads per SM. Rejected: 512 threads with registers
@@ -33,8 +35,8 @@ constexpr int64_t unordered_segment_least(int64_t element) { return element <= 2
 // And of an output, as places in loads that no element has are more of a few chunks: (19819, 3, 2794) over 1, 2 of fp32
 // took 164 us, by elements 155.
 constexpr int64_t kUnorderedOutputLeast = 1 << 16;
-// Chunks of a CTA: what shared memory holds.
-constexpr int64_t kRowsMostSlots = 4096;
+// Chunks of a CTA: what shared memory holds of values of `acc` bytes.
+constexpr int64_t rows_most_slots(int64_t acc) { return acc <= 8 ? 4096 : power_of_two_below((32 << 10) / acc); }
 // Shorter segments of several outputs lie between one another in what memory delivers at once, so that units of all
 // outputs go together: (300000, 10, 16) over 0, 2 of fp32 took 76 us without.
 constexpr int64_t kInterleavedSegment = 256;
@@ -204,8 +206,9 @@ constexpr int64_t kRun = 64;
 constexpr int64_t kAtomicsZeroedLate = 129, kAtomicsLong = int64_t{128} << 20;
 
 constexpr int kFinishThreads = 1024;
-// Units that a thread takes side by side: 64 bytes of them; and one below the other.
-constexpr int finish_side_by_side(int64_t acc) { return static_cast<int>(64 / acc); }
+// Units that a thread takes side by side, of `acc` bytes: 64 bytes of them, 16 at a time; and one below the other.
+constexpr int64_t finish_side_by_side(int64_t acc) { return power_of_two_below(64 / acc); }
+constexpr int64_t finish_vector(int64_t acc) { return power_of_two_below(acc < 16 ? 16 / acc : 1); }
 constexpr int kFinishAtOnce = 8;
 // The partials of a CTA of a cluster, at least: one CTA took 11 us for 65,536.
 constexpr int64_t kFinishUnits = 4096;

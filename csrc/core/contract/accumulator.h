@@ -1,0 +1,52 @@
+// What an operator combines: a value of the compute type, or a struct of up to four words of its width.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "core/contract/numeric.h"
+
+namespace torch_reduce {
+
+// The compute type. A struct of several words names it: `using Word = ...`.
+template <class Acc, class = void>
+struct WordOf {
+  using type = Acc;
+};
+template <class Acc>
+struct WordOf<Acc, std::void_t<typename Acc::Word>> {
+  using type = typename Acc::Word;
+};
+template <class Acc>
+using word_of = typename WordOf<Acc>::type;
+
+template <class Acc>
+constexpr int words_of = static_cast<int>(sizeof(Acc) / sizeof(word_of<Acc>));
+template <class Acc>
+constexpr bool is_scalar = words_of<Acc> == 1;
+
+// An element as an integer that orders like it, and its number among those of its output. A compute type of four bytes
+// is for outputs of fewer than 2^32 elements.
+template <class T>
+struct Indexed {
+  using Word = T;
+  using Key = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  using Index = std::make_unsigned_t<Key>;
+  Key key;
+  Index index;
+};
+
+// NaN is larger than all, whatever its sign, and the zeros are equal.
+template <class T>
+TR_HD typename Indexed<T>::Key key_of(T x) {
+  using Key = typename Indexed<T>::Key;
+  if constexpr (std::is_integral<T>::value) {
+    return x;
+  } else {
+    const Key bits = bit_cast<Key>(x + T(0));  // -0 becomes +0
+    const Key key = bits ^ ((bits >> (8 * sizeof(Key) - 1)) & std::numeric_limits<Key>::max());
+    return x != x ? std::numeric_limits<Key>::max() : key;
+  }
+}
+
+}  // namespace torch_reduce
