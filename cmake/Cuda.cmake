@@ -72,8 +72,13 @@ message(STATUS "torch_reduce: CPU and CUDA ${_nvcc_version} (${_list}), for ${_t
 
 # --fmad=false and the rest: a product that feeds a sum may not fuse, a subnormal may not flush and a quotient rounds
 # once, or the bits would differ from the CPU's.
-set(TORCH_REDUCE_NVCC_FLAGS --fmad=false -ftz=false -prec-div=true -prec-sqrt=true -Xfatbin=-compress-all
+set(TORCH_REDUCE_NVCC_FLAGS --fmad=false -ftz=false -prec-div=true -prec-sqrt=true
                             --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-ffp-contract=off)
+if(_nvcc_version VERSION_LESS 13)
+  list(APPEND TORCH_REDUCE_NVCC_FLAGS -Xfatbin=-compress-all)
+else()  # which drivers of 13 and later unpack: a sixth smaller
+  list(APPEND TORCH_REDUCE_NVCC_FLAGS --compress-mode=size)
+endif()
 list(LENGTH TORCH_REDUCE_ARCHITECTURES _count)
 if(_count GREATER 1)
   list(APPEND TORCH_REDUCE_NVCC_FLAGS --threads=2)  # one thread an architecture; more starve the files beside it
