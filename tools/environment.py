@@ -25,7 +25,8 @@ ANSWER = os.path.join(ROOT, "build", "environment.json")
 OLDEST_PYTHON, OLDEST_TORCH, OLDEST_CMAKE = (3, 10), (2, 11), (3, 20)
 PINNED_TORCH = "torch==2.11.0"
 NEEDED = ["numpy", "matplotlib", "tqdm", "tabulate"]
-TESTS = ["pytest", "hypothesis"]
+TESTS = ["pytest", "hypothesis", "xdist"]
+PACKAGES = {"xdist": "pytest-xdist"}  # of modules that have another name
 # Installed along where something is installed anyway. torch.testing._internal imports expecttest, and its samples of
 # inputs are one more source of test cases; make does where ninja is not.
 WELCOME = ["expecttest", "ninja"]
@@ -75,7 +76,8 @@ def torch_of(python):
 def missing_in(python, kinds):
     """The requirements that a Python lacks, torch apart, for kinds of tasks, "tests" and "lint", beside the others."""
     code = "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
-    missing = answer_of([python, "-c", code] + NEEDED + (TESTS if "tests" in kinds else [])).split()
+    modules = answer_of([python, "-c", code] + NEEDED + (TESTS if "tests" in kinds else [])).split()
+    missing = [PACKAGES.get(module, module) for module in modules]
     if not has_tool(python, "cmake", lambda version: numbers(version) >= OLDEST_CMAKE):
         missing.append("cmake>=" + dotted(OLDEST_CMAKE))
     if "lint" in kinds:
