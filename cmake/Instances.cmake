@@ -24,7 +24,7 @@ foreach(_row IN LISTS _rows)
   list(GET _row 1 _name)
   list(GET _row 2 _kernels)
   if(_struct STREQUAL _kernels)
-    foreach(_acc float double int64_t)
+    foreach(_acc float double int64_t Int128)
       torch_reduce_instance(
         ${_name}_${_acc} launch/launch.cuh
         "launch_typed<${_struct}, ${_acc}>(const Plan&, const Problem&, const Buffers&, cudaStream_t, bool)")

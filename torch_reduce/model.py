@@ -238,6 +238,8 @@ def model(
         elements = elements != 0
     if elements.dtype in _FORMAT:
         elements = elements.float()
+    if dtype.is_floating_point and x.dtype in (torch.int64, torch.uint64) and not meaning.outgrows_integers:
+        return round_once(_exact_sum(elements, meaning), dtype).reshape(shape)
     compute = elements.dtype if meaning.selects else compute_dtype(op, x.dtype, dtype)
     with np.errstate(all="ignore"):
         values = meaning.lift(elements.numpy().astype(_numpy_type(compute)), np.arange(elements.shape[1]))
@@ -246,6 +248,24 @@ def model(
         else:
             total = canonical(values, op)
         return round_once(meaning.finish(total, values.shape[1]), dtype).reshape(shape)
+
+
+def _exact_sum(elements: Tensor, meaning: Meaning) -> np.ndarray:
+    """Sums or means of 64-bit integers in float64: sums are rounded to odd, so that one rounding is left; means divide
+    the rounded sum."""
+    n = elements.shape[1]
+    totals = [sum(row) for row in elements.tolist()]
+    if meaning.floating:
+        return np.array([float(total) for total in totals], np.float64) / np.float64(n)
+    return np.array([_to_odd(total) for total in totals], np.longdouble)
+
+
+def _to_odd(total: int) -> np.longdouble:
+    """The upper 62 bits of an integer, the last one set if another below it is: a long double has room for 64."""
+    shift = max(abs(total).bit_length() - 62, 0)
+    upper = abs(total) >> shift
+    upper |= (upper << shift) != abs(total)
+    return np.ldexp(np.longdouble(upper if total >= 0 else -upper), shift)
 
 
 def _extreme(elements: Tensor, extreme: np.ufunc) -> Tensor:

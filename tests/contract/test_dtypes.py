@@ -87,6 +87,29 @@ def test_integers_wrap_around(device):
     assert torch_reduce.sum(ones, dtype=torch.int16).item() == 100_000 - 131_072
 
 
+@pytest.mark.parametrize("mode", ["atomic", "deterministic", "exact"])
+def test_sums_of_integers_are_exact_where_the_result_is_floating(mode, device):
+    """Beyond 64 bits too: nanoseconds since 1970, and uint64 that no int64 holds. Rounded once, to any type."""
+    double = {"dtype": torch.float64, "mode": mode}
+    times = torch.full((6,), 1_764_000_000_000_000_000, device=device)
+    assert torch_reduce.mean(times, **double).item() == 1_764_000_000_000_000_000
+    assert torch_reduce.sum(torch.tensor([2**62] * 4, device=device), **double).item() == 2.0**64
+    assert torch_reduce.sum(torch.tensor([-(2**63)] * 3, device=device), **double).item() == -3 * 2.0**63
+    large = torch.tensor([2**64 - 1, 2**63, 1], dtype=torch.uint64, device=device)
+    assert torch_reduce.sum(large, **double).item() == 3 * 2.0**63
+    assert torch_reduce.mean(large, **double).item() == 2.0**63
+    # The tie of 2^64 and 2^64 + 2^12 goes to even, and one more goes up.
+    for extra, result in ((2**11, 2.0**64), (2**11 + 1, 2.0**64 + 2.0**12)):
+        assert torch_reduce.sum(torch.tensor([2**62] * 4 + [extra], device=device), **double).item() == result
+    for shape, dim in (((70, 3000), 1), ((3000, 70), 0), ((300_007,), None), ((9, 40, 70), (0, 2)), ((1000, 8), 1)):
+        for dtype in (torch.int64, torch.uint64):
+            x = fill(shape, dtype)
+            for out in FLOATING:
+                for op in ("sum", "mean"):
+                    actual = getattr(torch_reduce, op)(x.to(device), dim, dtype=out, mode=mode)
+                    assert_same_bits(actual, model(x, dim, op=op, dtype=out), f"{op} of {dtype} {shape} to {out}")
+
+
 def test_floating_to_integer_converts_elements_first(device):
     x = torch.tensor([0.5, 0.5, -0.9, 1.9, -1.9], device=device)
     for dtype in (torch.int8, torch.int16, torch.int32, torch.int64):

@@ -4,6 +4,8 @@ in the emulator and on a GPU, against the operators that they fuse."""
 import ctypes
 from pathlib import Path
 
+import moments
+import numpy as np
 import pytest
 import torch
 from consumer import CXX, EXAMPLES, NVCC, PACKAGE, build, must, run
@@ -12,7 +14,7 @@ from folders import ROOT, TESTS
 
 import torch_reduce
 from torch_reduce.model import canonical
-from torch_reduce.testing import assert_same_bits, fill
+from torch_reduce.testing import assert_same_bits, fill, order_fill
 
 DEVICE = EXAMPLES / "device"
 HOW = {"a warp": 0, "32 threads": 32, "64 threads": 64, "256 threads": 256, "1024 threads": 1024}
@@ -93,6 +95,20 @@ def test_a_row_in_pieces(emulator):
         partial = blocks(emulator, x, 64, piece=piece)
         assert len(partial) <= 256
         assert_same_bits(blocks(emulator, partial.contiguous(), 0), expected(x), str(piece))
+
+
+@needs_compiler
+@pytest.mark.parametrize("how", [*HOW.values(), -1, -2, -4, -8, -256], ids=str)
+def test_accumulators_of_three_words(emulator, how):
+    moments.add_to_model()
+    for n in [n for n in LENGTHS if n <= (8192 if how == -256 else 1024 if how < 0 else 40_000)]:
+        x = moments.lift(order_fill(n), None)
+        out = np.zeros(256 if how == -256 else max(how, 32), x.dtype)
+        longs = [ctypes.c_int64(v) for v in (n, max(n, 1))]
+        pointers = [ctypes.c_void_p(a.ctypes.data) for a in (x, out)]
+        assert emulator.reduce_moments(how, *pointers, *longs) == 0
+        expected = canonical(x[None], "moments")
+        assert {words.tobytes() for words in out} == {expected.tobytes()}, f"{n} by {how}"
 
 
 @needs_compiler

@@ -6,10 +6,11 @@ import pytest
 import torch
 
 import torch_reduce
+from torch_reduce.testing import OPS, output_dtype, takes_dtype, wants_elements
 
-SUMS = ["sum", "mean", "prod"]
-EXTREMES = ["amax", "amin"]
-every_op = pytest.mark.parametrize("op", SUMS + EXTREMES)
+SUMS = [op for op in OPS if takes_dtype(op)]
+EXTREMES = [op for op in OPS if wants_elements(op)]
+every_op = pytest.mark.parametrize("op", OPS)
 every_sum = pytest.mark.parametrize("op", SUMS)
 every_extreme = pytest.mark.parametrize("op", EXTREMES)
 ACCEPTED = ["bool", "int64", "float16", "bfloat16", "float32", "float64"]
@@ -128,15 +129,16 @@ def test_mean_to_integers(dtype, device):
 @pytest.mark.parametrize("shape, dim", [((0, 3), 0), ((3, 0), -1), ((2, 0, 3), [0, 1]), ((0,), [0])], ids=str)
 def test_extreme_over_an_empty_dim(op, shape, dim, device):
     x = torch.empty(shape, device=device)
-    out = torch.ones([s for d, s in enumerate(shape) if d not in (dim if isinstance(dim, list) else [dim % 2])])
-    both(op, IndexError, [op, "size 0", "at least one element"], x, dim, out=out.to(device))
+    kept = [s for d, s in enumerate(shape) if d not in (dim if isinstance(dim, list) else [dim % 2])]
+    out = torch.ones(kept, dtype=output_dtype(op, x.dtype), device=device)
+    both(op, IndexError, [op, "size 0", "at least one element"], x, dim, out=out)
 
 
 @every_extreme
 @pytest.mark.parametrize("dim", [None, []], ids=str)
 def test_extreme_of_nothing(op, dim, device):
     x = torch.empty(0, 3, device=device)
-    both(op, RuntimeError, [op, "dim"], x, dim, out=torch.tensor(7.0, device=device))
+    both(op, RuntimeError, [op, "dim"], x, dim, out=torch.tensor(7, dtype=output_dtype(op, x.dtype), device=device))
 
 
 @every_op
@@ -145,7 +147,7 @@ def test_out_of_the_wrong_shape(op, shape, device):
     x = torch.ones(2, 3, device=device)
     for keepdim in (False, True):
         if (1, 3)[1 - keepdim :] != shape:
-            out = torch.full(shape, 7.0, device=device)
+            out = torch.full(shape, 7, dtype=output_dtype(op, x.dtype), device=device)
             words = ["out", "shape", list(shape)]
             refuses(RuntimeError, words, getattr(torch_reduce, op), x, 0, keepdim, out=out)
 
@@ -153,7 +155,8 @@ def test_out_of_the_wrong_shape(op, shape, device):
 @every_op
 def test_empty_out_is_resized(op, device):
     x = torch.ones(2, 3, device=device)
-    for out in (torch.empty(0, device=device), torch.empty(5, 0, device=device)):
+    for shape in ((0,), (5, 0)):
+        out = torch.empty(shape, dtype=output_dtype(op, x.dtype), device=device)
         getattr(torch_reduce, op)(x, 0, True, out=out)
         assert torch.equal(out, getattr(torch_reduce, op)(x, 0, True))
 
@@ -167,9 +170,9 @@ def test_out_and_dtype_differ(op, device):
 
 
 @every_extreme
-def test_extreme_out_needs_the_type_of_the_input(op, device):
+def test_extreme_out_needs_the_type_of_the_result(op, device):
     x = torch.ones(2, 3, device=device)
-    for dtype in (torch.float64, torch.float16, torch.int32):
+    for dtype in {torch.float64, torch.float16, torch.int32, torch.int64, torch.float32} - {output_dtype(op, x.dtype)}:
         out = torch.full((3,), 7, dtype=dtype, device=device)
         refuses(RuntimeError, ["out", "dtype"], getattr(torch_reduce, op), x, 0, out=out)
 
@@ -179,25 +182,26 @@ def test_out_on_another_device(op, device):
     x = torch.ones(2, 3, device=device)
     others = ["meta"] + (["cpu"] if device == "cuda" else ["cuda"] if torch.cuda.is_available() else [])
     for other in others:
-        out = torch.full((3,), 7.0, device=other)
+        out = torch.full((3,), 7, dtype=output_dtype(op, x.dtype), device=other)
         refuses(RuntimeError, ["out", device, other], getattr(torch_reduce, op), x, 0, out=out)
 
 
 @every_op
 def test_out_overlaps_self(op, device):
-    x = torch.arange(16.0, device=device).view(4, 4)
+    x = torch.arange(16, dtype=output_dtype(op, torch.float32), device=device).view(4, 4)
     for out in (x[0], x[3], x.view(-1)[6:10], x[:, 1], x.view(-1)[::5]):
         refuses(RuntimeError, ["out", "shares memory"], getattr(torch_reduce, op), x, 0, out=out)
     empty = x[0][:0]  # would be resized over x
     refuses(RuntimeError, ["out", "shares memory"], getattr(torch_reduce, op), x, 0, out=empty)
     assert empty.shape == (0,)
-    assert torch.equal(x.flatten(), torch.arange(16.0, device=device))
+    assert torch.equal(x.flatten(), torch.arange(16, dtype=x.dtype, device=device))
 
 
 @every_op
 def test_out_overlaps_itself(op, device):
     x = torch.ones(2, 3, device=device)
-    refuses(RuntimeError, ["out"], getattr(torch_reduce, op), x, 0, out=torch.full((1,), 7.0, device=device).expand(3))
+    out = torch.full((1,), 7, dtype=output_dtype(op, x.dtype), device=device).expand(3)
+    refuses(RuntimeError, ["out", "share one place"], getattr(torch_reduce, op), x, 0, out=out)
 
 
 @every_op

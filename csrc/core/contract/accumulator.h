@@ -25,15 +25,23 @@ constexpr int words_of = static_cast<int>(sizeof(Acc) / sizeof(word_of<Acc>));
 template <class Acc>
 constexpr bool is_scalar = words_of<Acc> == 1;
 
-// An element as an integer that orders like it, and its number among those of its output. A compute type of four bytes
-// is for outputs of fewer than 2^32 elements.
+// An element as an integer that orders like it, and its number among those of its output, in words that order as one
+// integer: of equal elements, the first one is the larger. A compute type of four bytes is for outputs of fewer than
+// 2^32 elements.
 template <class T>
 struct Indexed {
   using Word = T;
-  using Key = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  static constexpr bool is_short = sizeof(T) == 4;
+  using Key = std::conditional_t<is_short, int32_t, int64_t>;
   using Index = std::make_unsigned_t<Key>;
   Key key;
-  Index index;
+  Index ahead;  // the complement of the index
+
+  TR_HD auto rank() const {
+    using Unsigned = std::conditional_t<is_short, uint64_t, unsigned __int128>;
+    const auto both = (static_cast<Unsigned>(key) << (8 * sizeof(T))) | ahead;
+    return static_cast<std::conditional_t<is_short, int64_t, Int128>>(both);
+  }
 };
 
 // NaN is larger than all, whatever its sign, and the zeros are equal.
@@ -45,6 +53,9 @@ TR_HD typename Indexed<T>::Key key_of(T x) {
   } else {
     const Key bits = bit_cast<Key>(x + T(0));  // -0 becomes +0
     const Key key = bits ^ ((bits >> (8 * sizeof(Key) - 1)) & std::numeric_limits<Key>::max());
+#if defined(__CUDA_ARCH__)
+    if constexpr (sizeof(T) == 4) return key;  // the sum's NaN is 0x7fffffff, the largest of all
+#endif
     return x != x ? std::numeric_limits<Key>::max() : key;
   }
 }

@@ -10,6 +10,10 @@
 
 namespace torch_reduce {
 
+// What std::is_integral says, of Int128 too.
+template <class T>
+constexpr bool is_integer = std::is_integral<T>::value || std::is_same<T, Int128>::value;
+
 template <class To, class From>
 TR_HD To bit_cast(From from) {
   static_assert(sizeof(To) == sizeof(From), "bit_cast keeps the size");
@@ -51,7 +55,7 @@ TR_HD Acc widen(T x) {
     return static_cast<Acc>(x.byte != 0);
   } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
     return widen<Acc>(to_float(x));
-  } else if constexpr (std::is_floating_point<T>::value && std::is_integral<Acc>::value) {
+  } else if constexpr (std::is_floating_point<T>::value && is_integer<Acc>) {
     return truncate(x);
   } else {
     return static_cast<Acc>(x);
@@ -114,6 +118,31 @@ TR_HD double to_double_odd(int64_t i) {
   return i < 0 ? -d : d;
 }
 
+TR_HD int leading_zeros(uint64_t x) {  // of x > 0
+#if defined(__CUDA_ARCH__)
+  return __clzll(static_cast<long long>(x));
+#else
+  return __builtin_clzll(x);
+#endif
+}
+
+// The upper `Bits` bits of what 64 do not hold, of which the last one is set too if another below is: as a double, one
+// rounding is left if there are more than 53 of them, and none if there are as many, which are rounded to odd.
+template <int Bits>
+TR_HD double upper_bits(Int128 i) {
+  const auto magnitude = i < 0 ? 0 - static_cast<unsigned __int128>(i) : static_cast<unsigned __int128>(i);
+  const auto high = static_cast<uint64_t>(magnitude >> 64), low = static_cast<uint64_t>(magnitude);
+  const int length = high != 0 ? 128 - leading_zeros(high) : low != 0 ? 64 - leading_zeros(low) : 0;
+  const int shift = length > Bits ? length - Bits : 0;
+  const bool sticky = (magnitude & ((static_cast<unsigned __int128>(1) << shift) - 1)) != 0;
+  const uint64_t upper = static_cast<uint64_t>(magnitude >> shift) | sticky;
+  const double scale = bit_cast<double>(static_cast<uint64_t>(1023 + shift) << 52);
+  const double d = static_cast<double>(upper) * scale;
+  return i < 0 ? -d : d;
+}
+TR_HD double to_double(Int128 i) { return upper_bits<64>(i); }
+TR_HD double to_double_odd(Int128 i) { return upper_bits<53>(i); }
+
 template <class Out, class Acc>
 struct Narrow {  // integers, and floating values of the same width or wider
   static TR_HD Out from(Acc a) { return static_cast<Out>(a); }
@@ -145,6 +174,22 @@ struct Narrow<Half, int64_t> {
 template <>
 struct Narrow<BFloat16, int64_t> {
   static TR_HD BFloat16 from(int64_t a) { return to_bfloat16(to_float_odd(to_double_odd(a))); }
+};
+template <>
+struct Narrow<double, Int128> {
+  static TR_HD double from(Int128 a) { return to_double(a); }
+};
+template <>
+struct Narrow<float, Int128> {
+  static TR_HD float from(Int128 a) { return static_cast<float>(to_double_odd(a)); }
+};
+template <>
+struct Narrow<Half, Int128> {
+  static TR_HD Half from(Int128 a) { return to_half(to_float_odd(to_double_odd(a))); }
+};
+template <>
+struct Narrow<BFloat16, Int128> {
+  static TR_HD BFloat16 from(Int128 a) { return to_bfloat16(to_float_odd(to_double_odd(a))); }
 };
 
 }  // namespace torch_reduce

@@ -27,7 +27,9 @@ enum class DType : uint8_t {
   BFloat16,
   Float32,
   Float64,
+  Int128,  // a compute type alone: of sums of 64-bit integers that are rounded in the end
 };
+__extension__ typedef __int128 Int128;
 
 // Storage only; arithmetic happens in the compute type.
 struct Half {
@@ -55,16 +57,18 @@ constexpr TR_HD size_t size_of(DType t) {
     case DType::UInt32:
     case DType::Float32:
       return 4;
+    case DType::Int128:
+      return 16;
     default:
       return 8;
   }
 }
 
-constexpr TR_HD bool is_floating(DType t) { return t >= DType::Float16; }
+constexpr TR_HD bool is_floating(DType t) { return DType::Float16 <= t && t <= DType::Float64; }
 
 inline const char* name(DType t) {
-  constexpr const char* names[] = {"bool",   "uint8",  "int8",    "int16",    "int32",   "int64",  "uint16",
-                                   "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+  constexpr const char* names[] = {"bool",   "uint8",  "int8",    "int16",    "int32",   "int64",   "uint16",
+                                   "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "int128"};
   return names[static_cast<int>(t)];
 }
 
@@ -88,6 +92,7 @@ TR_DTYPE_OF(Half, Float16)
 TR_DTYPE_OF(BFloat16, BFloat16)
 TR_DTYPE_OF(float, Float32)
 TR_DTYPE_OF(double, Float64)
+TR_DTYPE_OF(Int128, Int128)
 #undef TR_DTYPE_OF
 
 }  // namespace torch_reduce

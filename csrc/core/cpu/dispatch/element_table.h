@@ -10,13 +10,16 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
+// The number of elements, where none that is missing is read.
+constexpr int64_t kAllExist = INT64_MAX;
+
 // Converts elements and lifts them.
 template <class Op, class T, class Acc>
 void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, Acc* __restrict out) {
   if constexpr (is_scalar<Acc>) {
     convert<T, Acc>(x, stride, count, out);
     if constexpr (Op::lifts) {
-      for (int64_t i = 0; i < count; ++i) out[i] = lifted<Op>(out[i], index + i * step);
+      for (int64_t i = 0; i < count; ++i) out[i] = lifted<Op>(out[i], index + i * step, kAllExist);
     }
   } else {
     using Word = word_of<Acc>;
@@ -24,7 +27,7 @@ void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t inde
     while (count > 0) {
       const int64_t size = count < kLeaves ? count : kLeaves;
       convert<T, Word>(x, stride, size, block);
-      for (int64_t i = 0; i < size; ++i) out[i] = lifted<Op>(block[i], index + i * step);
+      for (int64_t i = 0; i < size; ++i) out[i] = lifted<Op>(block[i], index + i * step, kAllExist);
       x += size * stride * static_cast<int64_t>(sizeof(T));
       index += size * step;
       out += size;
@@ -39,6 +42,21 @@ Elements<Acc> converting() {
   e.size = sizeof(T);
   e.convert = convert_and_lift<Op, T, Acc>;
   return e;
+}
+
+// The sum of some contiguous chunks of 64-bit integers, in out[0]: of their lower and upper halves apart, whose sums 64
+// bits hold and vectors add.
+template <class T>
+void chunks_of_halves(const char* bytes, int64_t chunks, Ahead, Int128* out) {
+  const T* x = reinterpret_cast<const T*>(bytes);
+  uint64_t low = 0;
+  T high = 0;
+  for (int64_t i = 0; i < chunks * kChunk; ++i) {
+    low += static_cast<uint32_t>(x[i]);
+    high += x[i] >> 32;
+  }
+  for (int s = 0; s < kSubtrees; ++s) out[s] = 0;
+  out[0] = static_cast<Int128>(high) * (Int128(1) << 32) + low;
 }
 
 template <class Op, class T, class Acc>
@@ -91,6 +109,14 @@ Elements<Acc> elements_of() {
       return {};  // an input is never rounded to fp32
     else
       return common<Op, T, Acc>();
+  } else if constexpr (std::is_same<Word, Int128>::value) {
+    if constexpr (sizeof(T) == 8) {
+      Elements<Acc> e = converting<Op, T, Acc>();
+      e.chunks = chunks_of_halves<T>;
+      return e;
+    } else {
+      return {};  // int64 holds their sums
+    }
   } else if constexpr (std::is_same<Word, int64_t>::value) {
     return common<Op, T, Acc>();
   } else if constexpr (std::is_same<Word, double>::value && Op::outgrows_integers) {

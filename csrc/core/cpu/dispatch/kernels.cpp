@@ -99,6 +99,9 @@ void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
       return reduce_in<Op, accumulator_of<Op, float>>(problem, plan, x, y, threads);
     case DType::Float64:
       return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, threads);
+    case DType::Int128:
+      if constexpr (sums_in_128_bits<Op>) return reduce_in<Op, Int128>(problem, plan, x, y, threads);
+      return;
     default:
       return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, threads);
   }

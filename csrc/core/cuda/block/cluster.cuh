@@ -50,12 +50,13 @@ __device__ __forceinline__ void hand_to_first(Acc* mine, Acc v) {
   asm("mapa.shared::cluster.u32 %0, %1, 0;"
       : "=r"(remote)
       : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(mine))));
-  if constexpr (!is_scalar<Acc>) {
-    using Word = word_of<Acc>;
-    Word word[words_of<Acc>];
+  if constexpr (!std::is_arithmetic<Acc>::value) {
+    using Word = std::conditional_t<alignof(Acc) % 8 == 0, uint64_t, uint32_t>;
+    constexpr int kWords = static_cast<int>(sizeof(Acc) / sizeof(Word));
+    Word word[kWords];
     memcpy(word, &v, sizeof(Acc));
 #pragma unroll
-    for (int i = 0; i < words_of<Acc>; ++i) hand_to_first(reinterpret_cast<Word*>(mine) + i, word[i]);
+    for (int i = 0; i < kWords; ++i) hand_to_first(reinterpret_cast<Word*>(mine) + i, word[i]);
   } else if constexpr (sizeof(Acc) == 8) {
     asm volatile("st.shared::cluster.b64 [%0], %1;" ::"r"(remote), "l"(bit_cast<uint64_t>(v)) : "memory");
   } else {

@@ -63,10 +63,10 @@ __device__ __forceinline__ void add_atomically(Acc* target, Acc v) {
 
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v) {
-  if constexpr (O::adds && is_scalar<Acc>) {
+  if constexpr (O::adds && std::is_arithmetic<Acc>::value) {
     if (s.atomic) return add_atomically(static_cast<Acc*>(s.to) + place, v);
   }
-  if constexpr (!is_scalar<Acc>) {  // a partial keeps all of its words
+  if constexpr (!std::is_arithmetic<Acc>::value) {  // a partial keeps all of its words
     if (!s.results) {
       static_cast<Acc*>(s.to)[place] = v;
       return;

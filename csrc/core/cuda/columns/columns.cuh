@@ -174,13 +174,13 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     const int64_t of_lane = row + leaf_of_lane;
     upper.load(a, start, left_of_row, of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
-    Batch batch = reduce(a.source, lower, of_lane);
+    Batch batch = reduce(a.source, lower, of_lane, a.n);
     if (b + 1 < batches) {
       row = first(b + 1);
       all = full(row);
       lower.load(a, start, left_of_row, row + leaf_of_lane, all);
     }
-    batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf));
+    batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf, a.n));
     if constexpr (kTogether) {
       if (b & last_together) batch = ByColumn<O>::combine(together, batch);
       together = batch;

@@ -62,11 +62,11 @@ constexpr TR_HD int column_width() {
   }
 }
 
-// Of row `row`.
+// Of row `row` of n.
 template <class O, class In, class Acc>
-__device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& source, int64_t row) {
+__device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& source, int64_t row, int64_t n) {
   Columns<Acc, vector_width<In>> c;
-  widen_all<O, In>(raw, source, row, 0, c.e);
+  widen_all<O, In>(raw, source, {row, 0, n}, c.e);
   return c;
 }
 
@@ -94,12 +94,12 @@ using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_
                                         Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;
 
 template <class O, class In, class Acc, Access A>
-__device__ __forceinline__ auto columns_of_load(const uint4& raw, const Source& source, int64_t row) {
+__device__ __forceinline__ auto columns_of_load(const uint4& raw, const Source& source, int64_t row, int64_t n) {
   BatchColumns<O, In, Acc, A> c;
   if constexpr (packs_columns<O, In, A>) {
     pack<In>(raw, c.e);
   } else {
-    widen_all<O, In>(raw, source, row, 0, c.e);
+    widen_all<O, In>(raw, source, {row, 0, n}, c.e);
   }
   return c;
 }
@@ -125,9 +125,9 @@ struct Loads {
     }
   }
 
-  // What was loaded of step s of leaf k, which is row `row` of the columns.
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row) const {
-    return columns_of_load<O, In, Acc, A>(raw[k][s], source, row);
+  // What was loaded of step s of leaf k, which is row `row` of the n of the columns.
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
+    return columns_of_load<O, In, Acc, A>(raw[k][s], source, row, n);
   }
 
  private:
@@ -178,16 +178,16 @@ struct LoadsOfElements {
 
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> : LoadsOfElements<O, In, Acc, Access::Strided, Leaves, Steps> {
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row) const {
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
     using Value = BatchAcc<O, In, Acc>;
-    return Columns<Value, 1>{{this->raw[k][s].template value<Value>(source, row)}};
+    return Columns<Value, 1>{{this->raw[k][s].template value<Value>(source, row, n)}};
   }
 };
 
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
     : LoadsOfElements<O, PairOf<In>, Acc, Access::Pairs, Leaves, Steps> {
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t) const {
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t, int64_t) const {
     return widen_pair<O, BatchAcc<O, In, Acc>>(this->raw[k][s].raw(), source);
   }
 };
@@ -195,16 +195,16 @@ struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
 // The tree over the loads' leaves, the first of which begins with row `row`.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 __device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
-                                       int64_t row) {
+                                       int64_t row, int64_t n) {
   using C = BatchColumns<O, In, Acc, A>;
   Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
   C c;
 #pragma unroll
   for (int k = 0; k < Leaves; ++k) {
-    C leaf = loads.columns_of(source, k, 0, row + k);
+    C leaf = loads.columns_of(source, k, 0, row + k, n);
 #pragma unroll
     for (int s = 1; s < Steps; ++s)
-      leaf = ByColumn<O>::combine(leaf, loads.columns_of(source, k, s, row + k + s * kLeaves));
+      leaf = ByColumn<O>::combine(leaf, loads.columns_of(source, k, s, row + k + s * kLeaves, n));
     c = leaves.push(leaf);
   }
   return c;

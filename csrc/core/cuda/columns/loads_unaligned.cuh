@@ -54,8 +54,8 @@ struct Loads<O, In, Acc, Access::Unaligned, Leaves, Steps> {
     }
   }
 
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row) const {
-    return columns_of_load<O, In, Acc, Access::Unaligned>(join_with_next_lane<In>(raw[k][s], shift(k)), source, row);
+  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
+    return columns_of_load<O, In, Acc, Access::Unaligned>(join_with_next_lane<In>(raw[k][s], shift(k)), source, row, n);
   }
 
  private:

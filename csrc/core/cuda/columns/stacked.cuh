@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasA
     if constexpr (is_pair<Raw>) {
       return widen_pair<O, Acc>(raw[k], a.source);
     } else {
-      return widen_columns<O, In, Acc>(raw[k], a.source, k);
+      return widen_columns<O, In, Acc>(raw[k], a.source, k, a.n);
     }
   };
   auto c = leaf(0);

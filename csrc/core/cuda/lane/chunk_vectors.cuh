@@ -18,8 +18,8 @@ struct ChunkVectors {
   static_assert(kLoads >= kSteps || order_free<O, Acc>, "a load wider than the leaves needs a free order");
   uint4 part[kLoads];
 
-  // The lane's leaves of each set, combined. The chunk begins with element `first` of its row.
-  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, Acc* set) const {
+  // The lane's leaves of each set, combined. The chunk begins with element `first` of its row, which has n.
+  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, int64_t n, Acc* set) const {
     if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll
@@ -34,7 +34,7 @@ struct ChunkVectors {
 #pragma unroll
       for (int i = s; i < kLoads; i += kSets) {
         Acc x[V];
-        widen_all<O, In>(part[i], source, first + (i * kWarp + threadIdx.x % kWarp) * V, 1, x);
+        widen_all<O, In>(part[i], source, {first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n}, x);
 #pragma unroll
         for (int e = 0; e < V; ++e) {
           const bool begins = i == s && e < kLeavesPerSet;

@@ -110,6 +110,9 @@ __device__ __noinline__ Acc load_any(const Source& s, const void* at) {
   }
 }
 
+template <class O>
+constexpr bool numbers_elements = O::needs_index || O::masks_missing;
+
 // Two neighbours, which one load takes, as they lie at a multiple of both.
 template <class In>
 struct alignas(2 * sizeof(In)) PairOf {
@@ -168,15 +171,15 @@ struct Element {
     }
 #endif
   }
-  // As what is combined, in the accumulator's type or a narrower one. `index` counts the elements of its output.
+  // As what is combined, in the accumulator's type or a narrower one: number `index` of the n elements of its output.
   template <class To>
-  __device__ __forceinline__ To value(const Source& s, int64_t index) const {
-    return lifted<O>(widen<word_of<To>>(mirrored<O>(raw(), s.mirror)), index);
+  __device__ __forceinline__ To value(const Source& s, int64_t index, int64_t n) const {
+    return lifted<O>(widen<word_of<To>>(mirrored<O>(raw(), s.mirror)), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
-    static_assert(!O::needs_index, "such kernels do not number the elements");
-    return value<To>(s, 0);
+    static_assert(!numbers_elements<O>, "such kernels do not number the elements");
+    return value<To>(s, 0, 0);
   }
   __device__ __forceinline__ In raw() const { return bit_cast<In>(static_cast<Bits>(bits)); }
 
@@ -200,13 +203,13 @@ struct Element<O, Any, Acc> {
     if (exists) load(s, address);
   }
   template <class To>
-  __device__ __forceinline__ To value(const Source&, int64_t index) const {
-    return lifted<O>(static_cast<word_of<To>>(of_memory), index);
+  __device__ __forceinline__ To value(const Source&, int64_t index, int64_t n) const {
+    return lifted<O>(static_cast<word_of<To>>(of_memory), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
-    static_assert(!O::needs_index, "such kernels do not number the elements");
-    return value<To>(s, 0);
+    static_assert(!numbers_elements<O>, "such kernels do not number the elements");
+    return value<To>(s, 0, 0);
   }
 };
 
@@ -216,7 +219,9 @@ using Finished = decltype(O::finish(std::declval<Acc>(), int64_t{}));
 template <class O, class In, class Acc>
 using LikelyOut = std::conditional_t<
     !is_scalar<Acc>, Finished<O, Acc>,
-    std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, word_of<Acc>, In>>;
+    std::conditional_t<
+        std::is_same<Acc, Int128>::value, double,
+        std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, word_of<Acc>, In>>>;
 
 template <class Out, class Value>
 __device__ __forceinline__ void put(void* out, int64_t index, Value v) {

@@ -13,31 +13,39 @@ __device__ __forceinline__ uint4 identity_vector(const Source& source) {
   return mirrored<O>(bit_cast<uint4>(v), source.mirror);
 }
 
-// What was loaded, lifted, in the type in which it is combined. The first element is number `index` of its output, the
-// next ones `step` more each: 1, or 0 where they are of neighbouring outputs. A bfloat16 is the upper half of a float:
-// taken out of its word by one instruction, where a conversion of single elements makes two or three.
+// Which of the n elements of an output a vector holds: `first`, and the next ones `step` more each: 1, or 0 where they
+// are of neighbouring outputs. From n on they are missing.
+struct Numbers {
+  int64_t first;
+  int step;
+  int64_t n;
+};
+
+// What was loaded, lifted, in the type in which it is combined. A bfloat16 is the upper half of a float: taken out of
+// its word by one instruction, where a conversion of single elements makes two or three.
 template <class O, class In, class To>
-__device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, int64_t index, int step,
+__device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, const Numbers& numbers,
                                           To (&to)[vector_width<In>]) {
   using Word = word_of<To>;
+  const auto lift = [&](Word x, int e) { return lifted<O>(x, numbers.first + e * numbers.step, numbers.n); };
   const uint4 bits = mirrored<O>(raw, source.mirror);
   if constexpr (std::is_same<In, BFloat16>::value && std::is_same<Word, float>::value) {
     const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      to[2 * i] = lifted<O>(bit_cast<float>(word[i] << 16), index + 2 * i * step);
-      to[2 * i + 1] = lifted<O>(bit_cast<float>(word[i] & 0xffff0000u), index + (2 * i + 1) * step);
+      to[2 * i] = lift(bit_cast<float>(word[i] << 16), 2 * i);
+      to[2 * i + 1] = lift(bit_cast<float>(word[i] & 0xffff0000u), 2 * i + 1);
     }
   } else {
     const auto v = bit_cast<Vector<In>>(bits);
 #pragma unroll
-    for (int e = 0; e < vector_width<In>; ++e) to[e] = lifted<O>(widen<Word>(v.e[e]), index + e * step);
+    for (int e = 0; e < vector_width<In>; ++e) to[e] = lift(widen<Word>(v.e[e]), e);
   }
 }
 template <class O, class In, class To>
 __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, To (&to)[vector_width<In>]) {
-  static_assert(!O::needs_index, "such kernels do not number the elements");
-  widen_all<O, In>(raw, source, 0, 1, to);
+  static_assert(!numbers_elements<O>, "such kernels do not number the elements");
+  widen_all<O, In>(raw, source, Numbers{}, to);
 }
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.

@@ -56,9 +56,9 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   return s;
 }
 
-template <class O, class Word>
-cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
-  using Acc = accumulator_of<O, Word>;
+template <class O, class Acc>
+cudaError_t launch_accumulator(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                               bool dependent) {
   const Source source{b.in, p.in, p.as_bool, mirror_of_elements(p)};
   const Sink<Acc> sink = make_sink<Acc>(plan, p, b);
   const bool atomic = plan.finish == Finish::Atomic;
@@ -86,6 +86,15 @@ cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, c
     status = start_finish<O, Acc>(plan, p, b, stream, dependent);
   }
   return status;
+}
+
+template <class O, class Word>
+cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+  if constexpr (std::is_same<Word, Int128>::value && !sums_in_128_bits<O>) {
+    return cudaErrorInvalidValue;
+  } else {
+    return launch_accumulator<O, accumulator_of<O, Word>>(plan, p, b, stream, dependent);
+  }
 }
 
 }  // namespace torch_reduce::cuda

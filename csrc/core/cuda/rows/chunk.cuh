@@ -121,9 +121,9 @@ struct Chunk<O, In, Acc, Access::Strided> {
     });
   }
 
-  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, int64_t n, Acc* set) const {
     const int64_t mine = first + threadIdx.x % kWarp;
-    const auto value = [&](int i) { return part[i].template value<Acc>(source, mine + i * kWarp); };
+    const auto value = [&](int i) { return part[i].template value<Acc>(source, mine + i * kWarp, n); };
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
       set[s] = value(s);

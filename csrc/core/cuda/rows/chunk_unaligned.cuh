@@ -67,7 +67,7 @@ struct Chunk<O, In, Acc, Access::Unaligned> {
     return {pick(x.x, y.x, later.x), pick(x.y, y.y, later.y), pick(x.z, y.z, later.z), pick(x.w, y.w, later.w)};
   }
 
-  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t, Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t, int64_t, Acc* set) const {
     const int lane = threadIdx.x % kWarp;
     // The bits of the first `shift` elements in lane 0, none in the others.
     const int bits = lane == 0 ? shift * static_cast<int>(sizeof(In)) * 8 : 0;

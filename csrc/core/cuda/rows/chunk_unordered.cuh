@@ -59,7 +59,7 @@ struct Chunk<O, In, Acc, Access::Unordered> {
     }
   }
 
-  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t, Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t, int64_t, Acc* set) const {
     if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll

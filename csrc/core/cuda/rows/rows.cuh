@@ -15,7 +15,7 @@ namespace torch_reduce::cuda {
 // a chunk that lies in two segments is read by elements too.
 template <class In, class Acc, Access A>
 constexpr int rows_ctas_at_once =
-    A == Access::Strided ? (sizeof(Acc) == 8 ? 2 : tuning::kRowsElementwiseCtasAtOnce)
+    A == Access::Strided ? (sizeof(Acc) >= 8 ? 2 : tuning::kRowsElementwiseCtasAtOnce)
     : sizeof(In) == 8    ? 2
     : A == Access::UnalignedSegmented || A == Access::Unordered ? tuning::kRowsUnalignedSegmentedCtasAtOnce
                                                                 : tuning::kRowsCtasAtOnce;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
     a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
 #pragma unroll
     for (int u = 0; u < AtOnce; ++u) {
-      if (!few) part[u].reduce_leaves(a.source, first_of(u), set + u * kSets);
+      if (!few) part[u].reduce_leaves(a.source, first_of(u), a.n, set + u * kSets);
     }
     if constexpr (kMayBeFew) {
       if (few) set[0] = elements.reduce_leaves(a.source);

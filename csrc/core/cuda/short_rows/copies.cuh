@@ -53,12 +53,13 @@ __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __gr
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int row = warp + i * tuning::kCopiesWarps;
-      if (lane < lanes && row < rows) send(lane, row, x[i].template value<Acc>(a.source, 0));
+      if (lane < lanes && row < rows) send(lane, row, x[i].template value<Acc>(a.source, 0, 1));
     }
     return;
   }
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) tile[warp + i * tuning::kCopiesWarps][lane] = x[i].template value<Acc>(a.source, 0);
+  for (int i = 0; i < kEach; ++i)
+    tile[warp + i * tuning::kCopiesWarps][lane] = x[i].template value<Acc>(a.source, 0, 1);
   __syncthreads();
 #pragma unroll 1
   for (int l = warp; l < lanes; l += tuning::kCopiesWarps) {

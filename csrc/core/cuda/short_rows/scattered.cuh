@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
     Acc leaf[Elements];
 #pragma unroll
     for (int e = 0; e < Elements; ++e) {
-      leaf[e] = kClamped && e >= count ? O::template identity<Acc>() : v[r][e].template value<Acc>(a.source, first + e);
+      leaf[e] =
+          kClamped && e >= count ? O::template identity<Acc>() : v[r][e].template value<Acc>(a.source, first + e, a.n);
     }
     const Acc row = tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
     if (in_group == 0 && row0 + r * rows_per_warp < a.outputs) {

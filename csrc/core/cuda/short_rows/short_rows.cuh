@@ -29,9 +29,9 @@ struct RowPart {
     if (in_group * V >= a.n || row >= a.outputs) return;
     v = load16_kept(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
   }
-  __device__ __forceinline__ Acc reduce(const Source& source, int in_group) const {
+  __device__ __forceinline__ Acc reduce(const Source& source, int in_group, int64_t n) const {
     Acc leaf[V];
-    widen_all<O, In>(v, source, in_group * V, 1, leaf);
+    widen_all<O, In>(v, source, {in_group * V, 1, n}, leaf);
     return tree<O>(leaf);
   }
 };
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   allow_next_kernel_if_small();
   Acc v[kUnroll];
 #pragma unroll
-  for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce(a.source, in_group);
+  for (int u = 0; u < kUnroll; ++u) v[u] = part[u].reduce(a.source, in_group, a.n);
 
   // Rows in flight that a group's lanes can share out: at each of the first levels a lane hands half of its rows to
   // its neighbour and gets the neighbour's part of the other half, so that shuffles and stores are few.

@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(tuning::kTilesThreads, tuning::kTilesCtasAtOnc
         part.part[u] = bit_cast<uint4>(v);
       }
       Acc set[Part::kSets];
-      part.reduce_leaves(Source{}, 0, set);
+      part.reduce_leaves(Source{}, 0, kChunk, set);
       const Acc v = tree_across_warp_and_sets<O, Part::kSets>(set);
       if (lane == 0) slots[(s << a.log_slots) + done + chunk] = v;
     }

@@ -24,13 +24,16 @@ constexpr bool are_typed(const Types& t) {
       return is_floating(t.in) && t.in != DType::Float64;
     case DType::Float64:
       return t.in == DType::Float64 || (t.in == DType::Float32 && !t.op.selects);
+    case DType::Int128:
+      return t.op.sums_in_128_bits && t.in == DType::Int64;
     default:
       return t.op.has_few_kernels ? t.in == DType::Int32 || t.in == DType::Int64 : t.in <= DType::Int64;
   }
 }
 // Whether there are kernels that find out the element type at run time.
 constexpr bool are_untyped(const TraitsOf& op, DType compute) {
-  return compute == DType::Int64 || (compute == DType::Float64 && (!op.selects || op.needs_index));
+  return compute == DType::Int64 || (compute == DType::Int128 && op.sums_in_128_bits) ||
+         (compute == DType::Float64 && (!op.selects || op.needs_index));
 }
 
 // What has several words has kernels for aligned loads and single elements, and in the order alone.

@@ -1,0 +1,282 @@
+// The operators. Each is one struct: lift, identity, combine, finish, and traits, which kernels, plans and checks ask
+// in place of its name. Its row is in include/torch_reduce/operators.def.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "core/contract/accumulator.h"
+#include "core/contract/numeric.h"
+
+namespace torch_reduce {
+
+// Each operator's struct overrides what holds for it.
+struct Traits {
+  // What is combined, by the compute type.
+  template <class Word>
+  using Accumulator = Word;
+  // lift() makes that of an element in the compute type. It makes identity() of identity(), but for the index, unless
+  // no element changes nothing: then `masks_missing`, and what is missing is not lifted.
+  static constexpr bool lifts = false;
+  template <class Acc>
+  static TR_HD Acc lift(Acc x) {
+    return x;
+  }
+  static constexpr bool masks_missing = false;
+  // lift() takes the element's number among those of its output too.
+  static constexpr bool needs_index = false;
+  // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
+  static constexpr bool adds = false;
+  // combine(), of which combine(a, b) and combine(b, a) have the same bits, takes one of the two: any order gives the
+  // same. There must be an element.
+  static constexpr bool selects = false;
+  // The result is int64, whatever the elements are. Else, if it is one of them, it has their type.
+  static constexpr bool gives_int64 = false;
+  // The smallest is the largest of mirrored elements: the GPU's kernels are those of its mirror image.
+  static constexpr bool mirrored = false;
+  // finish() divides by the number of elements, so a result is floating.
+  static constexpr bool divides = false;
+  // Integers with a floating result would soon leave int64.
+  static constexpr bool outgrows_integers = false;
+  // Rare: has the kernels for common types and loads alone, which keeps the library small.
+  static constexpr bool has_few_kernels = false;
+  // Mode "exact" is there for floating types.
+  static constexpr bool has_exact = false;
+  // Under autocast, as torch's operator of this name: on CUDA a result is float32, on the CPU the input becomes so.
+  static constexpr bool widens_on_cuda = false, widens_on_cpu = false;
+};
+
+// NaN wins and +0 > -0, so the result is one of a set that has a total order: the order of combining is free.
+// Written as selects so that loops over it vectorise.
+template <class Acc, bool Largest>
+TR_HD Acc extreme(Acc a, Acc b) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same<Acc, float>::value) {  // one instruction with these very rules
+    float m;
+    if constexpr (Largest) {
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+    } else {
+      asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+    }
+    return m;
+  }
+#endif
+  const Acc r = (Largest ? a > b : a < b) ? a : b;
+  if constexpr (std::is_floating_point<Acc>::value) {
+    using Bits = std::conditional_t<sizeof(Acc) == 4, uint32_t, uint64_t>;
+    // The other way round, which is one instruction too, gives the same but for zeros of both signs and for NaN.
+    const Acc s = (Largest ? b > a : b < a) ? b : a;
+    const Bits x = bit_cast<Bits>(r), y = bit_cast<Bits>(s);
+#if defined(__CUDA_ARCH__)
+    const bool unordered = a != a || b != b;
+#else
+    const bool unordered = __builtin_isunordered(a, b);  // one comparison, where GCC makes two of the other
+#endif
+    return bit_cast<Acc>((Largest ? x & y : x | y) | (unordered ? ~Bits(0) : Bits(0)));
+  }
+  return r;
+}
+
+struct Sum : Traits {
+  static constexpr bool adds = true;
+  static constexpr bool has_exact = true;
+  static constexpr bool widens_on_cuda = true;
+  // -0.0 and not +0.0: x + -0.0 is x for every x, so a missing element changes no bit.
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return std::is_floating_point<Acc>::value ? Acc(-0.0) : Acc(0);
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    if constexpr (std::is_integral<Acc>::value) {  // wraps around, as torch's integer sum does
+      return static_cast<Acc>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    } else {
+      return a + b;
+    }
+  }
+  // Adding +0 makes a zero sum +0, as torch's is.
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a + Acc(0);
+  }
+};
+
+// The mean of n elements from their sum. An integer sum is divided in fp64.
+template <class Acc>
+TR_HD auto divide_by_count(Acc sum, int64_t n) {
+  using Quotient = std::conditional_t<std::is_same<Acc, float>::value, float, double>;
+  return (Narrow<Quotient, Acc>::from(sum) + Quotient(0)) / static_cast<Quotient>(n);
+}
+
+// Shares every kernel with Sum: only the finish differs.
+struct Mean : Sum {
+  static constexpr bool divides = true;
+  static constexpr bool widens_on_cuda = false;
+  template <class Acc>
+  static TR_HD auto finish(Acc a, int64_t n) {
+    return divide_by_count(a, n);
+  }
+};
+
+struct Prod : Traits {
+  static constexpr bool outgrows_integers = true;
+  static constexpr bool widens_on_cuda = true, widens_on_cpu = true;
+  static constexpr bool has_few_kernels = true;
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return Acc(1);
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    if constexpr (std::is_integral<Acc>::value) {
+      return static_cast<Acc>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    } else {
+      return a * b;
+    }
+  }
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a;
+  }
+};
+
+// The sum of squares, each rounded once. Squares have no sign, so that 0 is the identity, of elements too.
+struct Sumsq : Traits {
+  static constexpr bool lifts = true;
+  static constexpr bool adds = true;
+  static constexpr bool outgrows_integers = true;
+  static constexpr bool has_few_kernels = true;
+  static constexpr bool widens_on_cuda = true;
+  template <class Acc>
+  static TR_HD Acc lift(Acc x) {
+    return Prod::combine(x, x);
+  }
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return Acc(0);
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    return Sum::combine(a, b);
+  }
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a;
+  }
+};
+
+struct Max : Traits {
+  static constexpr bool selects = true;
+  static constexpr bool is_max = true;
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return std::is_floating_point<Acc>::value ? -std::numeric_limits<Acc>::infinity()
+                                              : std::numeric_limits<Acc>::lowest();
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    return extreme<Acc, true>(a, b);
+  }
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a;
+  }
+};
+
+struct Min : Traits {
+  static constexpr bool selects = true;
+  static constexpr bool mirrored = true;
+  static constexpr bool is_max = false;
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return std::is_floating_point<Acc>::value ? std::numeric_limits<Acc>::infinity() : std::numeric_limits<Acc>::max();
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    return extreme<Acc, false>(a, b);
+  }
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a;
+  }
+};
+
+// Where the first of the largest elements stands. NaN is larger than any other.
+struct ArgMax : Traits {
+  template <class Word>
+  using Accumulator = Indexed<Word>;
+  static constexpr bool lifts = true;
+  static constexpr bool needs_index = true;
+  static constexpr bool selects = true;
+  static constexpr bool gives_int64 = true;
+  static constexpr bool has_few_kernels = true;
+  template <class Word>
+  static TR_HD Indexed<Word> lift(Word x, int64_t index) {
+    return {key_of(x), static_cast<typename Indexed<Word>::Index>(-1 - index)};
+  }
+  // Of elements and of what is combined.
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return Max::identity<T>();
+    } else {
+      return {std::numeric_limits<typename T::Key>::lowest(), typename T::Index(0)};
+    }
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    const bool takes_b = b.rank() > a.rank();
+    return {takes_b ? b.key : a.key, takes_b ? b.ahead : a.ahead};
+  }
+  template <class Acc>
+  static TR_HD int64_t finish(Acc a, int64_t) {
+    return static_cast<int64_t>(static_cast<decltype(a.ahead)>(~a.ahead));
+  }
+};
+
+// Where the first of the smallest elements stands: of the largest, by keys that are mirrored. NaN keeps its own.
+struct ArgMin : ArgMax {
+  static constexpr bool mirrored = true;
+  template <class Word>
+  static TR_HD Indexed<Word> lift(Word x, int64_t index) {
+    if constexpr (std::is_integral<Word>::value) {
+      return ArgMax::lift(~x, index);
+    } else {
+      return ArgMax::lift(-x, index);
+    }
+  }
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return Min::identity<T>();
+    } else {
+      return ArgMax::identity<T>();
+    }
+  }
+};
+
+template <class O, class Word>
+using accumulator_of = typename O::template Accumulator<Word>;
+
+// Element number `index` of the n of its output as what is combined; from n on, it is a missing one.
+template <class O, class Word>
+TR_HD accumulator_of<O, Word> lifted(Word x, int64_t index, int64_t n) {
+  if constexpr (O::masks_missing) {
+    if (index >= n) return O::template identity<accumulator_of<O, Word>>();
+  }
+  if constexpr (O::needs_index) {
+    return O::lift(x, index);
+  } else {
+    return O::lift(x);
+  }
+}
+
+// Whether any order of combining gives the same bits.
+template <class O, class Acc>
+constexpr bool order_free = is_integer<Acc> || O::selects;
+
+// Whether sums of 64-bit integers, which 64 bits may not hold, are of this operator if their result is floating.
+template <class O>
+constexpr bool sums_in_128_bits = O::adds && !O::lifts;
+
+}  // namespace torch_reduce
