@@ -36,8 +36,8 @@ def pointer(x):
 def emulator(tmp_path_factory) -> ctypes.CDLL:
     library = tmp_path_factory.mktemp("emulator") / "order.so"
     flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"]
-    flags += [f"-I{TESTS}/emulator", f"-I{ROOT}/include"]
-    must(CXX, *flags, TESTS / "emulator" / "order.cpp", "-o", library)
+    flags += ["-U_FORTIFY_SOURCE", f"-I{TESTS}/emulator", f"-I{ROOT}/include"]
+    must(CXX, *flags, *(TESTS / "emulator" / source for source in ("order.cpp", "memory.cpp")), "-o", library)
     return ctypes.CDLL(str(library))
 
 

@@ -1,4 +1,5 @@
 """The exact CUDA kernels, run on the CPU by tests/emulator: their arithmetic and cooperation, where there is no GPU.
+emulated_kernels.py has those of the other modes.
 
 Only what needs real concurrency, or the hardware's own instructions, is left to the GPU.
 """
@@ -8,6 +9,7 @@ import math
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -21,10 +23,8 @@ from torch_reduce.testing import FLOATING, assert_same_bits
 
 EMULATOR = TESTS / "emulator"
 CORE = ROOT / "csrc" / "core"
-SOURCES = [
-    EMULATOR / "exact.cpp",
-    *(source for folder in ("problem", "plan/gpu", "plan/tuning") for source in sorted((CORE / folder).glob("*.cpp"))),
-]
+MEMORY = EMULATOR / "memory.cpp"
+PLANS = [path for folder in ("problem", "plan/gpu", "plan/tuning") for path in sorted((CORE / folder).glob("*.cpp"))]
 TYPES = {torch.float16: 9, torch.bfloat16: 10, torch.float32: 11, torch.float64: 12, torch.int64: 5}
 FAMILIES = {"": -1, "rows": 1, "short_rows": 2, "columns": 3}
 
@@ -36,14 +36,38 @@ needs_emulator = [
 ]
 
 
-def build(folder):
-    """The emulator's library, compiled into a folder."""
-    library = folder / "exact.so"
-    flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas"]
-    flags += [f"-I{folder}" for folder in (EMULATOR, CORE.parent, ROOT / "include")]
-    done = subprocess.run([compiler, *flags, *map(str, SOURCES), "-o", str(library)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+FLAGS = ["-std=c++20", "-ffp-contract=off", "-fPIC", "-w", "-fsanitize=alignment"]
+FLAGS += ["-U_FORTIFY_SOURCE"]  # which takes a jump to another fiber for an error
+FLAGS += [f"-I{include}" for include in (EMULATOR, CORE.parent, ROOT / "include")]
+compiled = {}  # object files by source and options: plans are the same in every library
+
+
+def compile_library(folder, name, units):
+    """A library of the emulator from sources, each with its options, which compile side by side, in this order."""
+
+    def must(*arguments):
+        done = subprocess.run([compiler, *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+
+    def compile_unit(i):
+        source, options = units[i]
+        unit = source, *options
+        if unit not in compiled:
+            must(*FLAGS, *options, "-c", source, "-o", folder / f"{name}{i}.o")
+            compiled[unit] = folder / f"{name}{i}.o"
+        return compiled[unit]
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        objects = list(pool.map(compile_unit, range(len(units))))
+    library = folder / f"{name}.so"
+    must("-shared", *objects, "-o", library)
     return ctypes.CDLL(str(library))
+
+
+def build(folder):
+    """The exact kernels."""
+    sources = (EMULATOR / "exact.cpp", MEMORY, *PLANS)
+    return compile_library(folder, "exact", [(source, ["-O1"]) for source in sources])
 
 
 def run(emulator, x, dim=None, *, op="sum", dtype=None, words=False, sms=4, family="", vector=-1):

@@ -8,12 +8,10 @@ namespace torch_reduce::cuda {
 
 constexpr int kExactThreads = exact::kWarps * kWarp;
 
-#if !defined(TORCH_REDUCE_EMULATED)  // by tests/emulator
 __device__ __forceinline__ int64_t* shared_words() {
   extern __shared__ __align__(16) unsigned char shared[];
   return reinterpret_cast<int64_t*>(shared);
 }
-#endif
 
 // The kept dims without the innermost `skip`, in the input and in the output.
 template <Access A>

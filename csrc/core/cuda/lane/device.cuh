@@ -30,7 +30,7 @@ __device__ __forceinline__ uint4 load16(const void* p) {
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                : "l"(p));
 #else  // tests run kernels on the CPU
-  __builtin_memcpy(&v, p, sizeof(v));
+  v = *static_cast<const uint4*>(p);
 #endif
   return v;
 }
@@ -40,7 +40,11 @@ __device__ __forceinline__ uint4 load16(const void* p) {
 // the L2 was to evict first, and takes 70, which is the limit.
 __device__ __forceinline__ uint4 load16_kept(const void* p) {
   uint4 v;
+#if defined(__CUDA_ARCH__)
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+#else
+  v = *static_cast<const uint4*>(p);
+#endif
   return v;
 }
 

@@ -150,8 +150,8 @@ struct Element {
   }
   __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
     none(s);
-    const int wanted = exists;
 #if defined(__CUDA_ARCH__)
+    const int wanted = exists;
     if constexpr (sizeof(In) == 8) {
       asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.b64 %0, [%1];}"
                    : "+l"(bits)
@@ -169,6 +169,8 @@ struct Element {
                    : "+r"(bits)
                    : "l"(address), "r"(wanted));
     }
+#else
+    if (exists) bits = bit_cast<Bits>(*reinterpret_cast<const In*>(address));
 #endif
   }
   // As what is combined, in the accumulator's type or a narrower one: number `index` of the n elements of its output.

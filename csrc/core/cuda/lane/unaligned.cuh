@@ -15,6 +15,8 @@ __device__ __forceinline__ void load16_if(bool exist, const void* p, uint4& v) {
   asm volatile("{.reg .pred q; setp.ne.b32 q, %5, 0; @q ld.global.v4.b32 {%0, %1, %2, %3}, [%4];}"
                : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)
                : "l"(p), "r"(wanted));
+#else
+  if (exist) v = *static_cast<const uint4*>(p);
 #endif
 }
 

@@ -1,0 +1,76 @@
+"""The CUDA kernels of modes "deterministic" and "atomic" on the CPU, to the bit: every kernel, every way to read memory
+and every way in which units meet, by cases drawn by seed (support/emulated_cases.py)."""
+
+import itertools
+
+import pytest
+import torch
+from emulated import needs_emulator
+from emulated_cases import draw_cases
+from emulated_kernels import ACCESSES, FINISHES, KERNELS, Case, build, plan, run
+
+pytestmark = needs_emulator
+
+OF_ROWS = ["contiguous", "segmented", "unaligned", "unaligned_segmented", "unordered", "strided"]
+OF_COLUMNS = ["contiguous", "segmented", "unaligned", "pairs", "strided"]
+KINDS = [
+    *itertools.product(["rows"], OF_ROWS, ["direct", "cluster", "few", "atomic"]),
+    *itertools.product(["short_rows"], ["contiguous", "segmented", "unaligned", "strided"], ["direct"]),
+    *itertools.product(["columns"], OF_COLUMNS, ["direct", "cluster", "few", "many", "atomic"]),
+    *itertools.product(["stacked"], ["contiguous", "pairs"], ["direct"]),
+    *itertools.product(["tiles"], ["strided"], ["direct", "few", "many"]),
+    *itertools.product(["strips"], ["contiguous", "strided"], ["few", "many"]),
+]
+KINDS = [", ".join(kind) for kind in KINDS]
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture(scope="module")
+def cases(kernels):
+    return draw_cases(kernels, seed=1, kinds=KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kind(kernels, cases, kind):
+    """Bits, layouts, lengths, splits, sizes of GPU, orders of threads; NaN, infinities and zeros of both signs."""
+    assert cases[kind], "no case was drawn"
+    for case in cases[kind]:
+        run(kernels, case)
+
+
+def test_every_kind_is_listed(cases):
+    """A kernel, or a way to read memory or to meet, that is new needs a test, and cases that choose it."""
+    listed = [kind.split(", ") for kind in KINDS]
+    assert {kernel for kernel, _, _ in listed} == set(KERNELS) - {"nothing", "copies"}  # which have tests of their own
+    assert {access for _, access, _ in listed} == set(ACCESSES)
+    assert {finish.replace("few", "partials").replace("many", "partials") for _, _, finish in listed} == set(FINISHES)
+    assert cases.keys() - set(KINDS) == set()
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int8], ids=str)
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_copies(kernels, exchanged, dtype, backward):
+    """Outputs of one element, many of them, whose results lie as the elements do or across."""
+    case = Case([541, 1, 500], [1], [0, 1, 2], [0, 0, 3], out_memory=[1, 0] if exchanged else None, dtype=dtype)
+    case.out, case.backward = torch.float32 if dtype is torch.float32 else torch.int64, backward
+    assert plan(kernels, case).kind == "copies, strided, direct"
+    run(kernels, case)
+
+
+def test_very_many_partials(kernels):
+    """So many that several CTAs finish one output."""
+    case = Case([8192 * 1024 - 5], [0], [0], [0], dtype=torch.float16, sms=132, family="rows", vector=1, split=8192)
+    assert plan(kernels, case).kind == "rows, contiguous, few in clusters"
+    run(kernels, case)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "sumsq"])
+@pytest.mark.parametrize("family", ["", "rows", "short_rows", "columns"])
+def test_nothing_to_reduce(kernels, family, op):
+    for shape, dim in (([5, 0], 1), ([0, 40], 0), ([3, 0, 7], 1)):
+        run(kernels, Case(shape, [dim], list(range(len(shape))), [0] * len(shape), op=op, family=family))
