@@ -3,6 +3,7 @@ and every way in which units meet, by cases drawn by seed (support/emulated_case
 
 import itertools
 
+import moments
 import pytest
 import torch
 from emulated import needs_emulator
@@ -22,6 +23,14 @@ KINDS = [
     *itertools.product(["strips"], ["contiguous", "strided"], ["few", "many"]),
 ]
 KINDS = [", ".join(kind) for kind in KINDS]
+ALIGNED = ["contiguous", "segmented", "strided"]
+KINDS_OF_WORDS = [
+    *itertools.product(["rows"], ALIGNED, ["direct", "cluster", "few"]),
+    *itertools.product(["short_rows"], ALIGNED, ["direct"]),
+    *itertools.product(["columns"], ALIGNED, ["direct", "cluster", "few", "many"]),
+    *itertools.product(["stacked"], ["contiguous"], ["direct"]),
+]
+KINDS_OF_WORDS = [", ".join(kind) for kind in KINDS_OF_WORDS]
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +49,24 @@ def test_kind(kernels, cases, kind):
     assert cases[kind], "no case was drawn"
     for case in cases[kind]:
         run(kernels, case)
+
+
+@pytest.fixture(scope="module")
+def cases_of_words(kernels):
+    moments.add_to_model()
+    return draw_cases(kernels, seed=2, kinds=KINDS_OF_WORDS, words=True)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_WORDS)
+def test_accumulators_of_several_words(kernels, cases_of_words, kind):
+    """A variance's three words, of which a missing element has none, and an element's and its index's two."""
+    assert cases_of_words[kind], "no case was drawn"
+    for case in cases_of_words[kind]:
+        run(kernels, case)
+
+
+def test_every_kind_of_several_words_is_listed(cases_of_words):
+    assert cases_of_words.keys() - set(KINDS_OF_WORDS) == set()
 
 
 def test_every_kind_is_listed(cases):

@@ -33,19 +33,20 @@ inline unsigned cluster_ctas = 1;
 // What CTAs of a cluster have handed to the first one.
 struct Handed {
   void* to;
-  uint64_t bits;
+  unsigned char value[32];  // an accumulator
   size_t bytes;
 };
 inline std::vector<Handed> handed;
 
 template <class T>
 void hand(T* to, T v) {
-  Handed h{to, 0, sizeof(v)};
-  std::memcpy(&h.bits, &v, sizeof(v));
+  static_assert(sizeof(T) <= sizeof(Handed::value));
+  Handed h{to, {}, sizeof(v)};
+  std::memcpy(h.value, &v, sizeof(v));
   handed.push_back(h);
 }
 inline void deliver() {
-  for (const Handed& h : handed) std::memcpy(h.to, &h.bits, h.bytes);
+  for (const Handed& h : handed) std::memcpy(h.to, h.value, h.bytes);
   handed.clear();
 }
 

@@ -20,10 +20,11 @@ INTEGERS = [torch.bool, torch.uint8, torch.int8, torch.int8, torch.int16, torch.
 
 
 class Draw:
-    """Random cases."""
+    """Random cases; ``words``: of operators whose accumulators have several words."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, words):
         self.rng = np.random.default_rng(seed)
+        self.words = words
 
     def of(self, *values):
         return values[self.rng.integers(len(values))]
@@ -90,6 +91,10 @@ class Draw:
 
     def types(self):
         """Operator, mode, types, values. Kernels exist for other types; those that are instantiated suffice."""
+        if self.words:
+            op, dtype = self.of("moments", "argmax", "argmin"), self.of(torch.float16, torch.bfloat16, torch.float32)
+            out = self.of(torch.float32, dtype) if op == "moments" else torch.int64
+            return op, "deterministic", dtype, out, self.of("normal", "normal", "special", "zeros")
         op = self.of("sum", "sum", "sum", "mean", "sumsq", "amax", "amin")
         sums, selects = op in ("sum", "mean"), op in ("amax", "amin")
         if sums and self.sometimes(0.35):
@@ -160,11 +165,11 @@ class Draw:
         )
 
 
-def draw_cases(kernels, seed, kinds, most=10, least=4, draws=12_000):
+def draw_cases(kernels, seed, kinds, most=10, least=4, draws=12_000, words=False):
     """Cases by kind (a kernel, how memory is read, how units meet), until there are ``most`` of each of these, four at
     most of which are alike in operator and type; after so many draws ``least`` are enough. What is rare is looked for
     near what has been found of it."""
-    draw, cases, alike = Draw(seed), {kind: [] for kind in kinds}, Counter()
+    draw, cases, alike = Draw(seed, words), {kind: [] for kind in kinds}, Counter()
     for drawn in range(4 * draws):
         missing = [kind for kind in kinds if len(cases[kind]) < (most if drawn < draws else least)]
         if not missing:

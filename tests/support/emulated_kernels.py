@@ -16,7 +16,9 @@ from torch_reduce.testing import FLOATING, assert_same_bits, fill
 
 # An operator of each kind and every compute type, what compiles longest first: others' kernels are the same templates.
 INSTANCES = [("Sum", "int64_t"), ("Max", "float"), ("Sumsq", "float"), ("Sum", "float"), ("Sum", "double")]
-OPS = re.findall(r"^TORCH_REDUCE_OPERATOR\(\w+, (\w+)", (ROOT / "include/torch_reduce/operators.def").read_text(), re.M)
+INSTANCES += [("Moments", "float"), ("ArgMax", "float")]
+ROWS = [EMULATOR / "torch_reduce" / "operators.def", ROOT / "include" / "torch_reduce" / "operators.def"]
+OPS = [op for rows in ROWS for op in re.findall(r"^TORCH_REDUCE_OPERATOR\(\w+, (\w+)", rows.read_text(), re.M)]
 MODES = ["atomic", "deterministic"]
 TYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
 TYPES += ["float16", "bfloat16", "float32", "float64"]
@@ -200,7 +202,7 @@ def run(kernels, case):
     planned = Planned()
     status = call(kernels, case, x.data_ptr(), out.data_ptr(), planned)
     assert status == 0, f"{case}: status {status}, {kernels.emulator_failure().decode()}"
-    keywords = {} if MEANING[case.op].extreme else {"dtype": case.out}
+    keywords = {} if MEANING[case.op].selects else {"dtype": case.out}
     expected = model(x, case.reduced, op=case.op, **keywords)
     assert_same_bits(out.clone(), expected, f"{planned.kind}: {case}")
     beside = torch.ones(len(results), dtype=torch.bool)
