@@ -51,8 +51,9 @@ def sum(
 
     float16, bfloat16 and float32 accumulate in float32, float64 in float64, integers and bool in int64 with
     wrap-around. With a floating output type, sums of integers are exact: those of int64 and uint64 accumulate in 128
-    bits. The result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0. In mode ``"exact"`` floating elements add
-    without error, whatever their order and range, and the real-number sum is rounded once (docs/exact.md).
+    bits. The result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0. In mode
+    ``"exact"`` floating elements add without error, whatever their order and range, and the real-number sum is rounded
+    once (docs/exact.md).
 
     Args:
         x: tensor of any shape and strides.
