@@ -6,13 +6,12 @@ their number names the format. Adding two accumulators adds their sums, so ``a +
 :func:`exact_normalize` may be added 2**20 times before they need :func:`exact_normalize` again.
 """
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
+from .arguments import Dims, as_dims
+
 _reduce = torch.ops.reduce
-Dims = int | Sequence[int] | None
 
 
 def exact_accumulate(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
@@ -31,7 +30,7 @@ def exact_accumulate(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tens
         NotImplementedError: the dtype is not one of the four.
         IndexError, RuntimeError: a dim is out of range, or repeated.
     """
-    return _reduce.exact_accumulate(x, dim, keepdim)
+    return _reduce.exact_accumulate(x, as_dims(dim), keepdim)
 
 
 def exact_round(acc: Tensor, *, dtype: torch.dtype, divisor: int = 1) -> Tensor:

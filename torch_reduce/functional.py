@@ -7,18 +7,18 @@ alignment, 0-d and empty ones too. No copy of the input is made. The functions a
 under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not differentiable.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from ._schemas import REDUCTIONS, Operator
+from .arguments import Dims, as_dims
 
 _reduce = torch.ops.reduce
-Dims = int | Sequence[int] | None
 
 
-def _call(
+def _call_typed(
     op: torch._ops.OpOverloadPacket,
     x: Tensor,
     dim: Dims,
@@ -29,6 +29,7 @@ def _call(
 ) -> Tensor:
     # The overload by its name and no argument at its default: torch would look for the one and parse the others in
     # every call, which takes up to as long as the rest of it.
+    dim = as_dims(dim)
     if out is not None:
         return op.out(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
     if dtype is not None or mode != "deterministic":
@@ -36,6 +37,11 @@ def _call(
     if dim is None and not keepdim:
         return op.default(x)
     return op.default(x, dim, keepdim)
+
+
+def _call_plain(op: torch._ops.OpOverloadPacket, x: Tensor, dim: Dims, keepdim: bool, out: Tensor | None) -> Tensor:
+    dim = as_dims(dim)
+    return op.default(x, dim, keepdim) if out is None else op.out(x, dim, keepdim, out=out)
 
 
 def sum(
@@ -75,7 +81,7 @@ def sum(
         NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
             available for it.
     """
-    return _call(_reduce.sum, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.sum, x, dim, keepdim, dtype, mode, out)
 
 
 def mean(
@@ -108,7 +114,7 @@ def mean(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call(_reduce.mean, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.mean, x, dim, keepdim, dtype, mode, out)
 
 
 def prod(
@@ -139,7 +145,7 @@ def prod(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call(_reduce.prod, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.prod, x, dim, keepdim, dtype, mode, out)
 
 
 def sumsq(
@@ -171,7 +177,7 @@ def sumsq(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call(_reduce.sumsq, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.sumsq, x, dim, keepdim, dtype, mode, out)
 
 
 def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -194,9 +200,7 @@ def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | No
             device, or overlaps ``x``.
         NotImplementedError: the dtype is not one of those accepted.
     """
-    if out is None:
-        return _reduce.amax.default(x, dim, keepdim)
-    return _reduce.amax.out(x, dim, keepdim, out=out)
+    return _call_plain(_reduce.amax, x, dim, keepdim, out)
 
 
 def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -204,9 +208,7 @@ def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | No
 
     Arguments, result and errors are those of :func:`amax`.
     """
-    if out is None:
-        return _reduce.amin.default(x, dim, keepdim)
-    return _reduce.amin.out(x, dim, keepdim, out=out)
+    return _call_plain(_reduce.amin, x, dim, keepdim, out)
 
 
 def argmax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -254,10 +256,10 @@ def _function_of(operator: Operator) -> Callable[..., Tensor]:
         mode: str = "deterministic",
         out: Tensor | None = None,
     ) -> Tensor:
-        return _call(operator.packet, x, dim, keepdim, dtype, mode, out)
+        return _call_typed(operator.packet, x, dim, keepdim, dtype, mode, out)
 
     def plain(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-        return operator.packet(x, dim, keepdim) if out is None else operator.packet.out(x, dim, keepdim, out=out)
+        return _call_plain(operator.packet, x, dim, keepdim, out)
 
     function, like = (typed, sum) if operator.takes_dtype else (plain, amax)
     function.__name__ = function.__qualname__ = operator.name

@@ -5,19 +5,19 @@ namespace {
 
 const std::vector<at::Tag> kTags{at::Tag::pt2_compliant_tag};
 
-void define(torch::Library& m, const std::string& name, const std::string& arguments, const std::string& options) {
-  m.def((name + arguments + options + ") -> Tensor").c_str(), kTags);
-  m.def((name + ".out" + arguments + (options.empty() ? ", *" : options) + ", Tensor(a!) out) -> Tensor(a!)").c_str(),
+// Of a reduction: the operator, its overload with out=, and that with one symbolic dim.
+void define(torch::Library& m, const std::string& name, const std::string& options) {
+  const std::string dims = "(Tensor self, int[1]? dim=None, bool keepdim=False";
+  m.def((name + dims + options + ") -> Tensor").c_str(), kTags);
+  m.def((name + ".out" + dims + (options.empty() ? ", *" : options) + ", Tensor(a!) out) -> Tensor(a!)").c_str(),
         kTags);
+  m.def((name + ".dim(Tensor self, SymInt dim, bool keepdim=False" + options + ") -> Tensor").c_str(), kTags);
 }
 
 void define_typed(torch::Library& m, const char* name) {
-  define(m, name, "(Tensor self, int[1]? dim=None, bool keepdim=False",
-         ", *, ScalarType? dtype=None, str mode=\"deterministic\"");
+  define(m, name, ", *, ScalarType? dtype=None, str mode=\"deterministic\"");
 }
-void define_plain(torch::Library& m, const char* name) {
-  define(m, name, "(Tensor self, int[1]? dim=None, bool keepdim=False", "");
-}
+void define_plain(torch::Library& m, const char* name) { define(m, name, ""); }
 
 }  // namespace
 
@@ -25,6 +25,7 @@ TORCH_LIBRARY(reduce, m) {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) define_##signature(m, #name);
 #include <torch_reduce/operators.def>
   m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", kTags);
+  m.def("exact_accumulate.dim(Tensor self, SymInt dim, bool keepdim=False) -> Tensor", kTags);
   m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", kTags);
   m.def("exact_normalize(Tensor acc) -> Tensor", kTags);
   m.def("_ties(Tensor self, Tensor result) -> Tensor", kTags);

@@ -1,0 +1,73 @@
+"""A dim that is a symbolic integer, where torch's operators take one: in functions compiled for dynamic shapes."""
+
+import pytest
+import torch
+
+import torch_reduce
+from torch_reduce.testing import OPS, assert_same_bits, fill
+
+every_op = pytest.mark.parametrize("op", OPS)
+CALLS = {
+    "operator": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, d, keepdim),
+    "operator, by name": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, dim=d, keepdim=keepdim),
+    "operator, list": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, [d], keepdim),
+    "function": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, d, keepdim),
+    "function, list": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, [d, 1], keepdim),
+}
+
+
+@every_op
+@pytest.mark.parametrize("call", CALLS)
+def test_compiled_for_dynamic_shapes(op, call, device):
+    torch._dynamo.reset()
+
+    def run(x, d, keepdim):
+        return CALLS[call](op, x, d, keepdim)
+
+    compiled = torch.compile(run, dynamic=True, fullgraph=True, backend="aot_eager")
+    x = fill((4, 5, 6), torch.float32, op="prod").to(device)
+    for d in (2, 0, -1):
+        for keepdim in (False, True):
+            assert_same_bits(compiled(x, d, keepdim), run(x, d, keepdim), f"{d} {keepdim}")
+
+
+@every_op
+def test_gradients(op, device):
+    torch._dynamo.reset()
+    run = getattr(torch.ops.reduce, op)
+    x = fill((4, 5), torch.float32, op="prod").to(device).requires_grad_()
+    compiled = torch.compile(run, dynamic=True, fullgraph=True, backend="aot_eager")
+    for d in (1, 0):
+        assert_same_bits(*(torch.autograd.grad(f(x, d).sum(), x)[0] for f in (compiled, run)))
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "prod"])
+def test_types_and_modes(op, device):
+    torch._dynamo.reset()
+
+    def run(x, d):
+        return getattr(torch.ops.reduce, op)(x, d, dtype=torch.float64, mode="atomic")
+
+    x = fill((4, 5), torch.float32, op="prod").to(device)
+    compiled = torch.compile(run, dynamic=True, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, 1), run(x, 1))
+
+
+@every_op
+def test_the_overload(op, device):
+    """It takes plain numbers too, and refuses them as the operator does."""
+    overload = getattr(torch.ops.reduce, op).dim
+    x = fill((4, 5), torch.float32, op="prod").to(device)
+    assert_same_bits(overload(x, -1, True), getattr(torch.ops.reduce, op)(x, [-1], True))
+    with pytest.raises(IndexError, match="out of range"):
+        overload(x, 2)
+    torch.library.opcheck(overload, (x, 1))
+
+
+@pytest.mark.parametrize("run", [torch.ops.reduce.exact_accumulate, torch_reduce.exact_accumulate])
+def test_accumulators(run, device):
+    torch._dynamo.reset()
+    x = fill((4, 5), torch.float32).to(device)
+    compiled = torch.compile(lambda x, d: run(x, d), dynamic=True, fullgraph=True, backend="aot_eager")
+    for d in (1, 0):
+        assert compiled(x, d).equal(run(x, d))
