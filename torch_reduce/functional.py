@@ -5,6 +5,11 @@ the end. The result has the shape of ``x`` without these dims, or with size 1 in
 Accepted are tensors of bool, every integer type, float16, bfloat16, float32 and float64, with any strides and any
 alignment, 0-d and empty ones too. No copy of the input is made. The functions are differentiable (twice) and work
 under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not differentiable.
+
+In the modes ``"deterministic"`` and ``"atomic"`` finite elements may overflow on the way: the sum of
+``[3e38, 3e38, -3e38, -3e38]`` in float32 is NaN. Mode ``"exact"`` gives 0, its real value. What is promised of bits
+begins at ``x``: an ``x`` that ``torch.compile`` fuses from other operations may have other elements than in eager mode,
+unless ``torch._inductor.config.emulate_precision_casts`` is set (docs/order.md).
 """
 
 from collections.abc import Callable
@@ -57,9 +62,9 @@ def sum(
 
     float16, bfloat16 and float32 accumulate in float32, float64 in float64, integers and bool in int64 with
     wrap-around. With a floating output type, sums of integers are exact: those of int64 and uint64 accumulate in 128
-    bits. The result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0. In mode
-    ``"exact"`` floating elements add without error, whatever their order and range, and the real-number sum is rounded
-    once (docs/exact.md).
+    bits. The result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0. Finite elements
+    may overflow on the way. In mode ``"exact"`` they cannot: floating elements add without error, whatever their order
+    and range, and the real-number sum is rounded once (docs/exact.md).
 
     Args:
         x: tensor of any shape and strides.
@@ -96,8 +101,8 @@ def mean(
     """The mean of the elements of ``x`` over ``dim``.
 
     The sum, as :func:`sum` accumulates it, is divided once by the number of elements, in the compute type (float64 for
-    integers), and rounded once to the output type; in mode ``"exact"`` the real-number mean of floating elements is
-    rounded once. The mean of no elements is NaN.
+    integers), and rounded once to the output type. The sum may overflow where the mean would not; in mode ``"exact"``
+    it cannot, and the real-number mean of floating elements is rounded once. The mean of no elements is NaN.
 
     Args:
         x: tensor of any shape and strides.
@@ -229,9 +234,7 @@ def argmax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | 
     Raises:
         IndexError, RuntimeError, NotImplementedError: as in :func:`amax`.
     """
-    if out is None:
-        return _reduce.argmax.default(x, dim, keepdim)
-    return _reduce.argmax.out(x, dim, keepdim, out=out)
+    return _call_plain(_reduce.argmax, x, dim, keepdim, out)
 
 
 def argmin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -239,9 +242,7 @@ def argmin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | 
 
     Arguments, result and errors are those of :func:`argmax`.
     """
-    if out is None:
-        return _reduce.argmin.default(x, dim, keepdim)
-    return _reduce.argmin.out(x, dim, keepdim, out=out)
+    return _call_plain(_reduce.argmin, x, dim, keepdim, out)
 
 
 def _function_of(operator: Operator) -> Callable[..., Tensor]:
