@@ -1,14 +1,18 @@
 # Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
-# has kernels of its own (include/torch_reduce/operators.def) and compute type, and one for each element type of exact
-# sums.
+# has kernels of its own (include/torch_reduce/operators.def) and compute type, those of integers in one, and one for each
+# element type of exact sums.
 #   TORCH_REDUCE_INSTANCES  their paths
 
 set(TORCH_REDUCE_INSTANCES "")
 
-function(torch_reduce_instance name header declaration)
+function(torch_reduce_instance name header)
   set(_path "${CMAKE_CURRENT_BINARY_DIR}/instances/${name}.cu")
+  set(_all "")
+  foreach(_declaration IN LISTS ARGN)
+    string(APPEND _all "template cudaError_t ${_declaration};\n")
+  endforeach()
   file(CONFIGURE OUTPUT "${_path}" @ONLY CONTENT
-       "#include \"core/cuda/@header@\"\n\nnamespace torch_reduce::cuda {\ntemplate cudaError_t @declaration@;\n}\n")
+       "#include \"core/cuda/@header@\"\n\nnamespace torch_reduce::cuda {\n@_all@}\n")
   set(TORCH_REDUCE_INSTANCES ${TORCH_REDUCE_INSTANCES} "${_path}" PARENT_SCOPE)
 endfunction()
 
@@ -24,11 +28,13 @@ foreach(_row IN LISTS _rows)
   list(GET _row 1 _name)
   list(GET _row 2 _kernels)
   if(_struct STREQUAL _kernels)
-    foreach(_acc float double int64_t Int128)
-      torch_reduce_instance(
-        ${_name}_${_acc} launch/launch.cuh
-        "launch_typed<${_struct}, ${_acc}>(const Plan&, const Problem&, const Buffers&, cudaStream_t, bool)")
+    set(_arguments "const Plan&, const Problem&, const Buffers&, cudaStream_t, bool")
+    foreach(_word float double)
+      torch_reduce_instance(${_name}_${_word} launch/launch.cuh "launch_typed<${_struct}, ${_word}>(${_arguments})")
     endforeach()
+    torch_reduce_instance(${_name}_integers launch/launch.cuh
+                          "launch_typed<${_struct}, int64_t>(${_arguments})"
+                          "launch_typed<${_struct}, Int128>(${_arguments})")
   endif()
 endforeach()
 foreach(_element Half BFloat16 float double)
