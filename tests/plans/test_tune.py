@@ -9,6 +9,7 @@ import torch
 from folders import ROOT
 
 from benchmarks.tune import __main__ as tune
+from benchmarks.tune import choices
 from torch_reduce.testing import tuning, typical_gpu
 
 NAMES = list(tuning())
@@ -128,3 +129,30 @@ def test_unknown_names_are_refused(capsys):
     with pytest.raises(SystemExit):
         tune.main(["columns_width"])
     assert "columns_width" in capsys.readouterr().err
+
+
+def test_report_of_choices():
+    """The chosen plan comes first; what another would have saved, by suite and by case."""
+
+    def row(suite, *us):
+        plans = [
+            {"family": family, "reads": "elements", "us": [u, u, 9 * u]}
+            for family, u in zip(choices.FAMILIES, us, strict=False)
+        ]
+        return {"suite": suite, "label": f"case {us}", "dtype": "float32", "op": "sum", "mode": "deterministic"} | {
+            "plans": plans
+        }
+
+    lines = choices.report([row("a", 4.0, 2.0), row("a", 1.0, 1.01, 7.0), row("b", 3.0)], worst=1).splitlines()
+    assert lines[0].split() == "a 1.414 x the best on average, 1 of 2 by more than 2 %".split()
+    assert lines[1].split() == "b 1.000 x the best on average, 0 of 1 by more than 2 %".split()
+    assert lines[2].startswith("2.00 x  case (4.0, 2.0)") and "short_rows, elements would be faster" in lines[2]
+    assert len(lines) == 3
+
+
+def test_small_shapes_of_choices():
+    cases = choices.small_shapes()
+    assert len(cases) > 100 and {case.suite for case in cases} == {"random"}
+    for case in cases:
+        assert case.elements <= 2**23 and all(w >= s for w, s in zip(case.whole, case.shape, strict=True))
+        assert case.view(torch.empty(case.memory_elements, dtype=case.dtype, device="meta")).shape == case.shape

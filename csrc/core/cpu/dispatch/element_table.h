@@ -76,9 +76,13 @@ Elements<Acc> reading() {
   return e;
 }
 
+// Whether elements of some type are read by loops of their own: plans ask is_read_directly().
+template <class Op, class Acc>
+constexpr bool are_read = !Op::lifts && !std::is_same<Acc, Int128>::value;
+
 template <class Op, class T, class Acc>
 Elements<Acc> common() {
-  if constexpr (Op::lifts) {
+  if constexpr (!are_read<Op, Acc>) {
     return converting<Op, T, Acc>();
   } else {
     return reading<Op, T, Acc>();

@@ -75,11 +75,11 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
   if (plan.way == Way::Chunks) {
     reduce_chunks(job, threads);
   } else if (plan.way == Way::Bundles) {
-    if constexpr (has_vectors<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
+    if constexpr (are_read<Op, Acc> && has_vectors<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
   } else if (plan.way == Way::Strips) {
-    if constexpr (has_vectors<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
+    if constexpr (are_read<Op, Acc> && has_vectors<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
   } else if (plan.way == Way::Segments) {
-    in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
+    if constexpr (are_read<Op, Acc>) in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {
     in_parallel<RowsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::ShortRows) {
