@@ -31,9 +31,9 @@ cudaError_t launch_instance(const Plan& plan, const Problem& p, const cuda::Buff
 
 extern "C" {
 
-// What a plan is, for tests to know what they have run. own: which of the alternatives of Plan.
+// What a plan is, for tests to know what they have run. kernel: which of the alternatives of Plan.
 struct Planned {
-  int own, access, finish, few_outputs, finish_cluster;
+  int kernel, access, finish, few_outputs, finish_cluster;
   int64_t units, grid;
 };
 
@@ -54,8 +54,8 @@ int emulate_kernels(int op, int mode, int in_type, int out_type, int ndim, const
   } catch (const std::invalid_argument&) {
     return -1;
   }
-  const FinishPlan& second = plan.second;
-  *planned = {static_cast<int>(plan.own.index()),
+  const FinishPlan& second = plan.finish_kernel;
+  *planned = {static_cast<int>(plan.kernel.index()),
               static_cast<int>(plan.access),
               static_cast<int>(plan.finish),
               second.few_outputs,

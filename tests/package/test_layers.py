@@ -13,6 +13,7 @@ CSRC = ROOT / "csrc"
 LAYERS = [
     "core/contract",
     "core/problem",
+    "core/plan",
     "core/plan/tuning",
     "core/plan/gpu",
     "core/plan/cpu",
@@ -32,6 +33,7 @@ LAYERS = [
     "core/cpu/dispatch",
     "torch/schema",
     "torch/dispatch",
+    "torch/planning",
     "torch/explain",
     "torch/device",
     "torch/autograd",

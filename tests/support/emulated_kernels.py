@@ -43,7 +43,7 @@ GUARD = 64  # elements
 
 
 class Planned(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int) for name in ("own", "access", "finish", "few_outputs", "finish_cluster")]
+    _fields_ = [(name, ctypes.c_int) for name in ("kernel", "access", "finish", "few_outputs", "finish_cluster")]
     _fields_ += [("units", ctypes.c_int64), ("grid", ctypes.c_int64)]
 
     @property
@@ -51,7 +51,7 @@ class Planned(ctypes.Structure):
         finish = FINISHES[self.finish]
         if finish == "partials":
             finish = "many" if not self.few_outputs else "few" if self.finish_cluster == 1 else "few in clusters"
-        return f"{KERNELS[self.own]}, {ACCESSES[self.access]}, {finish}"
+        return f"{KERNELS[self.kernel]}, {ACCESSES[self.access]}, {finish}"
 
 
 def build(folder):

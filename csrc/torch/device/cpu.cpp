@@ -1,7 +1,7 @@
 // CPU: the core's kernels on torch's threads.
 #include <ATen/EmptyTensor.h>
 
-#include "../explain/planning.h"
+#include "../planning/planning.h"
 #include "core/cpu/dispatch/accumulators.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "exact.h"

@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-#include "../explain/planning.h"
+#include "../planning/planning.h"
 #include "core/cuda/launch/accumulators.h"
 #include "core/cuda/launch/launch.h"
 #include "exact.h"

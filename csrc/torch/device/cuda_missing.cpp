@@ -1,6 +1,6 @@
 // Stands in for cuda.cpp in a build without CUDA.
 #include "../dispatch/register.h"
-#include "../explain/planning.h"
+#include "../planning/planning.h"
 #include "exact.h"
 
 namespace torch_reduce {

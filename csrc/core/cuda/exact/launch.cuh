@@ -145,25 +145,25 @@ cudaError_t start_exact(const exact::ColumnsPlan& cut, const exact::ExactPlan& p
                Launch{ctas_across * batches, cut.finish_block, 0, l.stream, l.dependent});
 }
 
-// A plan's own part chooses among the functions above, its access the instantiation.
+// The plan of a kernel chooses among the functions above, its access the instantiation.
 template <class In>
 cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                                bool dependent) {
   const ExactSink sink = make_exact_sink(plan, p, b);
   const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent};
   return std::visit(
-      [&](const auto& own) -> cudaError_t {
-        if constexpr (std::is_same<std::decay_t<decltype(own)>, std::monostate>::value) {
+      [&](const auto& kernel) -> cudaError_t {
+        if constexpr (std::is_same<std::decay_t<decltype(kernel)>, std::monostate>::value) {
           return cudaSuccess;
         } else if (plan.access == Access::Segmented) {
-          return start_exact<In, Access::Segmented>(own, plan, p.layout, b, sink, l);
+          return start_exact<In, Access::Segmented>(kernel, plan, p.layout, b, sink, l);
         } else if (plan.access == Access::Contiguous) {
-          return start_exact<In, Access::Contiguous>(own, plan, p.layout, b, sink, l);
+          return start_exact<In, Access::Contiguous>(kernel, plan, p.layout, b, sink, l);
         } else {
-          return start_exact<In, Access::Strided>(own, plan, p.layout, b, sink, l);
+          return start_exact<In, Access::Strided>(kernel, plan, p.layout, b, sink, l);
         }
       },
-      plan.own);
+      plan.kernel);
 }
 
 }  // namespace torch_reduce::cuda

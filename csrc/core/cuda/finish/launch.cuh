@@ -11,7 +11,7 @@ template <class O, class Acc, Access A>
 cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                               bool dependent) {
   const Layout& l = p.layout;
-  const FinishPlan& f = plan.second;
+  const FinishPlan& f = plan.finish_kernel;
   const FinishArgs<Acc, A> a{static_cast<const Acc*>(b.scratch),
                              b.out,
                              l.n,

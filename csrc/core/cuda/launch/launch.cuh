@@ -51,8 +51,8 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   }
   s.to = b.scratch;
   s.type = p.compute;
-  s.unit_stride = plan.second.few_outputs ? 1 : l.outputs;
-  s.output_stride = plan.second.few_outputs ? plan.second.padded_units : 1;
+  s.unit_stride = plan.finish_kernel.few_outputs ? 1 : l.outputs;
+  s.output_stride = plan.finish_kernel.few_outputs ? plan.finish_kernel.padded_units : 1;
   return s;
 }
 
@@ -81,7 +81,7 @@ cudaError_t launch_accumulator(const Plan& plan, const Problem& p, const Buffers
     cudaError_t operator()(const TilesPlan&) const { return start_tiles_or_strips<O>(plan, p, source, sink, l); }
     cudaError_t operator()(const StripsPlan&) const { return start_tiles_or_strips<O>(plan, p, source, sink, l); }
   } start_kernel{plan, p, source, sink, l};
-  status = std::visit(start_kernel, plan.own);
+  status = std::visit(start_kernel, plan.kernel);
   if (status == cudaSuccess && plan.finish == Finish::Partials) {
     status = start_finish<O, Acc>(plan, p, b, stream, dependent);
   }

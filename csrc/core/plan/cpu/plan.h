@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "core/plan/gpu/plan.h"
+#include "core/plan/family.h"
+#include "core/problem/problem.h"
 
 namespace torch_reduce::cpu {
 

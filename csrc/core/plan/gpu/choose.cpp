@@ -244,12 +244,7 @@ Family family_of(const Plan& plan) {
     Family operator()(const TilesPlan&) const { return Family::Tiles; }
     Family operator()(const StripsPlan&) const { return Family::Tiles; }
   } family;
-  return std::visit(family, plan.own);
-}
-
-const char* name(Family family) {
-  constexpr const char* names[] = {"empty", "rows", "short_rows", "columns", "tiles"};
-  return names[static_cast<int>(family)];
+  return std::visit(family, plan.kernel);
 }
 
 const char* name(Finish finish) {

@@ -30,7 +30,7 @@ bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constr
   if (plan.access != Access::Contiguous && !pairs) return false;
   if (c.split) return false;
   if (l.n == 0 || l.n > kStackedLeaves || threads >= kMaxGrid) return false;
-  plan.own = StackedPlan{threads, lanes.v};
+  plan.kernel = StackedPlan{threads, lanes.v};
   plan.block = kStackedThreads;
   plan.grid = ceil_div(threads, kStackedThreads);
   return true;
@@ -60,7 +60,7 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
   // without any: (1240, 71, 184, 4) over 1, sliced, of bf16 took 138 us, 90 % of the SMs' slots.
   const bool one_element = l.n <= kLeaves && s.column_unaligned;
   const bool pairs = s.column_pairs && (c.vector == 0 || l.n * l.outputs >= kColumnsPairsLeast);
-  plan.own.emplace<ColumnsPlan>();
+  plan.kernel.emplace<ColumnsPlan>();
   plan.access = !vector                              ? (pairs ? Access::Pairs : Access::Strided)
                 : s.column_vector                    ? Access::Contiguous
                 : s.column_segmented && !one_element ? Access::Segmented

@@ -11,7 +11,7 @@ namespace {
 // Of no CTA.
 Plan no_plan() {
   Plan plan;
-  plan.own = ColumnsPlan{};
+  plan.kernel = ColumnsPlan{};
   return plan;
 }
 

@@ -18,7 +18,7 @@ constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
 void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
   const Layout& l = p.layout;
   const bool vector = loads_vectors(plan.access);
-  RowsPlan& rows = plan.own.emplace<RowsPlan>();
+  RowsPlan& rows = plan.kernel.emplace<RowsPlan>();
   rows.span = span;
   const int words = words_of(p.in);
   const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
@@ -52,7 +52,7 @@ void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) 
 
 void plan_short_rows(ExactPlan& plan, const Problem& p) {
   const bool vector = loads_vectors(plan.access);
-  ShortRowsPlan& rows = plan.own.emplace<ShortRowsPlan>();
+  ShortRowsPlan& rows = plan.kernel.emplace<ShortRowsPlan>();
   const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   rows.loads = vector || p.layout.n <= kWarp ? 1 : tuning::kShortRowsElements;
   rows.log_lanes = log2_above(ceil_div(std::max<int64_t>(p.layout.n, 1), v * rows.loads));
@@ -79,7 +79,7 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
     while (log_warps > 1 && ceil_div(vectors, int64_t{kWarp} << log_warps) * batch < 2 * gpu.sms) --log_warps;
     plan.block = kWarp << log_warps;
     plan.grid = ceil_div(vectors, plan.block) * batch;
-    plan.own = ShortColumnsPlan{plan.grid};
+    plan.kernel = ShortColumnsPlan{plan.grid};
     return;
   }
   constexpr int64_t loads = kColumnsLoads;
@@ -114,7 +114,7 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   }
   const int64_t wanted_groups = std::min<int64_t>(groups(), power_of_two_above(plan.units));
   c.finish_block = std::max(kWarp, static_cast<int>(wanted_groups << c.finish_log_across));
-  plan.own = c;
+  plan.kernel = c;
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Family family_of(const ExactPlan& plan) {
     Family operator()(const ShortColumnsPlan&) const { return Family::Columns; }
     Family operator()(const ColumnsPlan&) const { return Family::Columns; }
   } family;
-  return std::visit(family, plan.own);
+  return std::visit(family, plan.kernel);
 }
 
 ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Constraint& c) {
@@ -174,7 +174,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const int64_t out_bytes = words ? words_of(p.in) * 8 : static_cast<int64_t>(size_of(p.out));
   plan.launches = 1;
   if (plan.units > 1) {
-    const auto* columns = std::get_if<ColumnsPlan>(&plan.own);
+    const auto* columns = std::get_if<ColumnsPlan>(&plan.kernel);
     const int64_t partial = l.outputs * (words_of(p.in) + (columns ? 2 : 4)) * 8 + (columns ? columns->tiles * 8 : 0);
     plan.scratch_bytes = ceil_div(plan.units * partial, 16) * 16;
     plan.launches = 2;

@@ -36,7 +36,7 @@ struct ColumnsPlan {
 };
 
 struct ExactPlan {
-  std::variant<std::monostate, RowsPlan, ShortRowsPlan, ShortColumnsPlan, ColumnsPlan> own;
+  std::variant<std::monostate, RowsPlan, ShortRowsPlan, ShortColumnsPlan, ColumnsPlan> kernel;
   Access access = Access::Strided;  // Contiguous, Segmented or Strided
   bool words = false;               // the results are superaccumulators
   int block = 32;

@@ -42,7 +42,7 @@ bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
 // each.
 int carveout(const Plan& plan, const Problem& p, const Gpu& gpu) {
   const bool helps = accumulator_bytes(p) == 8 && plan.is<ColumnsPlan>() && plan.access != Access::Unaligned &&
-                     !plan.second.few_outputs;
+                     !plan.finish_kernel.few_outputs;
   if (!helps || gpu.shared_bytes == 0) return -1;
   return static_cast<int>(std::min<int64_t>(ceil_div(100 * columns(plan).shared_at_once, gpu.shared_bytes), 100));
 }
@@ -50,7 +50,7 @@ int carveout(const Plan& plan, const Problem& p, const Gpu& gpu) {
 // A CTA for each output, or a cluster of them. A thread takes its units by 64 bytes.
 void plan_few_outputs(Plan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t acc = accumulator_bytes(p), outputs = p.layout.outputs;
-  FinishPlan& f = plan.second;
+  FinishPlan& f = plan.finish_kernel;
   f.padded_units = ceil_div(plan.units, finish_vector(acc)) * finish_vector(acc);
   const auto more_ctas = [&](int64_t ctas) {
     return ctas <= gpu.cluster_ctas && ctas * outputs <= gpu.sms && ctas * kFinishUnits <= plan.units;
@@ -67,7 +67,7 @@ void plan_few_outputs(Plan& plan, const Problem& p, const Gpu& gpu) {
 // Neighbouring threads have neighbouring outputs.
 void plan_many_outputs(Plan& plan, const Problem& p) {
   const int64_t outputs = p.layout.outputs;
-  FinishPlan& f = plan.second;
+  FinishPlan& f = plan.finish_kernel;
   f.padded_units = plan.units;
   while (f.log_across < 5 && (int64_t{1} << f.log_across) < outputs) ++f.log_across;
   int64_t along = 1;
@@ -101,10 +101,11 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
     return;
   }
   plan.finish = Finish::Partials;
-  plan.second.few_outputs = plan.is<RowsPlan>() || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
-  plan.second.few_outputs ? plan_few_outputs(plan, p, gpu) : plan_many_outputs(plan, p);
-  plan.second.carveout = carveout(plan, p, gpu);
-  plan.scratch_bytes = outputs * plan.second.padded_units * accumulator_bytes(p);
+  plan.finish_kernel.few_outputs =
+      plan.is<RowsPlan>() || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
+  plan.finish_kernel.few_outputs ? plan_few_outputs(plan, p, gpu) : plan_many_outputs(plan, p);
+  plan.finish_kernel.carveout = carveout(plan, p, gpu);
+  plan.scratch_bytes = outputs * plan.finish_kernel.padded_units * accumulator_bytes(p);
 }
 
 }  // namespace torch_reduce::planning

@@ -5,20 +5,12 @@
 #include <cstdint>
 #include <variant>
 
+#include "core/plan/family.h"
 #include "core/plan/gpu/access.h"
 #include "core/plan/tuning/gpu.h"
 #include "core/problem/problem.h"
 
 namespace torch_reduce {
-
-// Each family is a folder of cuda/.
-enum class Family : uint8_t {
-  Empty,      // no output: nothing is launched
-  Rows,       // a warp reduces a chunk; several CTAs may share one output
-  ShortRows,  // a warp reduces one or more whole outputs
-  Columns,    // neighbouring threads own neighbouring outputs
-  Tiles,      // a CTA reads along memory what the order has elsewhere
-};
 
 enum class Finish : uint8_t {
   Direct,    // one CTA sees the whole output and writes it
@@ -45,13 +37,6 @@ inline Gpu make_gpu(int sms, int major, int minor) {
                         : 8,
           shared_bytes_of(major, minor)};
 }
-
-// For tests: what a plan must choose. A constraint that is not legal for a problem makes it unplannable.
-struct Constraint {
-  int family = -1;  // a Family, or -1
-  int vector = -1;  // 0, 1, or -1
-  int64_t split = 0;
-};
 
 // A CTA takes 2^log_slots chunks of each of rows_per_cta outputs.
 struct RowsPlan {
@@ -122,32 +107,32 @@ struct FinishPlan {
   int carveout = -1;  // in percent of an SM's shared memory; -1: as the driver likes
 };
 
-// What every kernel is launched by, and its family's own part.
+// What every kernel is launched by, and what its kernel and the second one are told.
 struct Plan {
   std::variant<std::monostate, RowsPlan, ShortRowsPlan, CopiesPlan, ColumnsPlan, StackedPlan, TilesPlan, StripsPlan>
-      own;
+      kernel;
   Access access = Access::Strided;
   Finish finish = Finish::Direct;
-  FinishPlan second;  // Finish::Partials
-  int block = 32;     // threads
-  int64_t grid = 0;   // CTAs
-  int64_t units = 1;  // CTAs per output; each takes an aligned range of leaves, a power of two of them
+  FinishPlan finish_kernel;  // Finish::Partials
+  int block = 32;            // threads
+  int64_t grid = 0;          // CTAs
+  int64_t units = 1;         // CTAs per output; each takes an aligned range of leaves, a power of two of them
   int64_t shared_bytes = 0;
   int64_t scratch_bytes = 0;
   int64_t expected_bytes = 0;  // device memory traffic: input, output and scratch
   int launches = 0;
 
-  template <class Own>
-  Own& as() {
-    return *std::get_if<Own>(&own);
+  template <class Kernel>
+  Kernel& as() {
+    return *std::get_if<Kernel>(&kernel);
   }
-  template <class Own>
-  const Own& as() const {
-    return *std::get_if<Own>(&own);
+  template <class Kernel>
+  const Kernel& as() const {
+    return *std::get_if<Kernel>(&kernel);
   }
-  template <class Own>
+  template <class Kernel>
   bool is() const {
-    return std::holds_alternative<Own>(own);
+    return std::holds_alternative<Kernel>(kernel);
   }
 };
 
@@ -159,7 +144,6 @@ constexpr int64_t kMaxScratch = int64_t{4} << 20;
 // problem has more than kMaxKernelDims dims that do not merge.
 TR_SHARED Plan make_plan(const Problem& problem, const Gpu& gpu, const Constraint& constraint = {});
 
-TR_SHARED const char* name(Family family);
 TR_SHARED const char* name(Finish finish);
 
 // Kernel parameters have room for this many kept and as many reduced dims. Dims that walk memory like one are

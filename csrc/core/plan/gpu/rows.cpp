@@ -42,7 +42,7 @@ int64_t cluster_slots(int64_t outputs, int64_t padded, const Gpu& gpu) {
 void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
   const Tuning& t = gpu.tuning;
-  RowsPlan& rows = plan.own.emplace<RowsPlan>();
+  RowsPlan& rows = plan.kernel.emplace<RowsPlan>();
   plan.access = access_of_rows(vector, l, s);
   const bool unaligned = is_unaligned(plan.access);
   rows.places = l.n;

@@ -29,7 +29,7 @@ void plan_unaligned(Plan& plan, const Problem& p, const Gpu& gpu) {
 bool plan_copies(Plan& plan, const Layout& l) {
   const int rows = copied_rows(l);
   if (rows < 0) return false;
-  plan.own = CopiesPlan{rows};
+  plan.kernel = CopiesPlan{rows};
   const int64_t across = l.kept[l.kept_dims - 1].size, down = l.kept[rows].size;
   plan.block = kCopiesWarps * kWarp;
   plan.grid = ceil_div(across, kWarp) * ceil_div(down, kCopiesRows) * (l.outputs / (across * down));
@@ -62,7 +62,7 @@ int innermost_of_results(const Layout& l) {
 
 void plan_short_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu) {
   if (!vector && plan_copies(plan, p.layout)) return;
-  ShortRowsPlan& rows = plan.own.emplace<ShortRowsPlan>();
+  ShortRowsPlan& rows = plan.kernel.emplace<ShortRowsPlan>();
   plan.access = !vector                  ? Access::Strided
                 : !s.short_vector        ? Access::Unaligned
                 : p.layout.kept_dims > 1 ? Access::Segmented

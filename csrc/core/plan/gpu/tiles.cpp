@@ -71,13 +71,13 @@ int64_t rows_of(const Layout& l, int outer) {
 
 // How the reduced dims are cut: a row is what the first `outer` of them leave, a line what the first `cut` do; a CTA
 // takes 2^log_chunks chunks of each of rows_per_cta rows at a time, or, in strips, goes along lines.
-struct Cut {
+struct TileCut {
   bool strips = false;
   int outer = 0, cut = 0, log_chunks = 0, rows_per_cta = 1;
 };
 
 // The length of the runs that a CTA reads, in bytes up to kRun.
-int64_t run_of(const Cut& plan, const Layout& l, int64_t element) {
+int64_t run_of(const TileCut& plan, const Layout& l, int64_t element) {
   Box box;
   if (plan.strips) {
     add_consecutive(box, l, plan.cut, l.reduced_dims, kChunk);
@@ -102,7 +102,7 @@ int64_t span(const Layout& l, int cut) {
 }
 
 // Chunks of a unit. Units end where chunks of the output do, not where rows do, so rows must be longer than those.
-int64_t most_slots(const Cut& plan, const Layout& l, int64_t acc) {
+int64_t most_slots(const TileCut& plan, const Layout& l, int64_t acc) {
   constexpr int64_t kBytes = 4 << 10;  // of shared memory, beside a tile
   int64_t slots = plan.strips ? int64_t{1} << kStripsMostLogSlots : kTilesMostSlots;
   while (!plan.strips && slots * plan.rows_per_cta * acc > kBytes) slots /= 2;
@@ -112,19 +112,19 @@ int64_t most_slots(const Cut& plan, const Layout& l, int64_t acc) {
 
 // The way to cut the reduced dims that has the longest runs; among equals, whole outputs come first, as their ranges
 // begin where their rows do, then long lines.
-Cut best_cut(const Problem& p, int64_t* best_run) {
+TileCut best_cut(const Problem& p, int64_t* best_run) {
   const Layout& l = p.layout;
   const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
   const int64_t most = kTilesBytes / element / kChunk;
   const int64_t least = steps_per_unit(p, std::max<int64_t>(chunk_count(l.n), 1), 1, {}, 1);
-  Cut best;
+  TileCut best;
   *best_run = 0;
-  auto consider = [&](const Cut& plan) {
+  auto consider = [&](const TileCut& plan) {
     const int64_t run = run_of(plan, l, element);
     if (run > *best_run && most_slots(plan, l, acc) >= least && span(l, plan.cut) < (int64_t{1} << 32))
       best = plan, *best_run = run;
   };
-  Cut plan;
+  TileCut plan;
   for (plan.cut = 1; plan.cut < l.reduced_dims; ++plan.cut) {
     if (size_behind(l, plan.cut) > kTilesInner) continue;
     plan.log_chunks = std::min(log2_above(most), log2_above(chunk_count(l.n)));
@@ -152,7 +152,7 @@ Cut best_cut(const Problem& p, int64_t* best_run) {
 }
 
 // Whether 16 bytes hold the same element of neighbouring rows, everywhere.
-bool strips_read_vectors(const Cut& plan, const Problem& p) {
+bool strips_read_vectors(const TileCut& plan, const Problem& p) {
   const Layout& l = p.layout;
   const int64_t v = 16 / static_cast<int64_t>(size_of(p.in));
   int64_t neighbours = 0;  // rows side by side
@@ -204,7 +204,7 @@ Family family_across_memory(const Problem& p) {
 
   const int64_t element = static_cast<int64_t>(size_of(p.in));
   int64_t run;
-  const Cut best = best_cut(p, &run);
+  const TileCut best = best_cut(p, &run);
   Box row, column;
   add_consecutive(row, l, 0, l.reduced_dims, kWarp);
   add_rows(column, l, 0, kWarp);
@@ -220,7 +220,7 @@ Family family_across_memory(const Problem& p) {
 namespace {
 
 // Chunks of a unit: whole units need reading nothing twice, others read one more in part.
-int64_t slots_of_unit(const Problem& p, const Cut& cut, const Constraint& c, int64_t row, int64_t most) {
+int64_t slots_of_unit(const Problem& p, const TileCut& cut, const Constraint& c, int64_t row, int64_t most) {
   const int64_t chunks = chunk_count(p.layout.n), outputs = p.layout.outputs;
   int64_t wanted = int64_t{1} << cut.log_chunks;
   if (cut.strips) {
@@ -236,7 +236,7 @@ int64_t slots_of_unit(const Problem& p, const Cut& cut, const Constraint& c, int
   return slots;
 }
 
-void plan_strips(Plan& plan, bool vector, const Problem& p, const Cut& cut, const Gpu& gpu, int64_t slots) {
+void plan_strips(Plan& plan, bool vector, const Problem& p, const TileCut& cut, const Gpu& gpu, int64_t slots) {
   const Layout& l = p.layout;
   const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
   const int64_t row = size_behind(l, cut.outer), strips = ceil_div(rows_of(l, cut.outer), cut.rows_per_cta);
@@ -247,7 +247,7 @@ void plan_strips(Plan& plan, bool vector, const Problem& p, const Cut& cut, cons
   // Small tensors: better read twice in part than by few CTAs.
   while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;
   range = std::min(range, power_of_two_above(chunk_count(row))) * kChunk;
-  plan.own = StripsPlan{cut.cut, cut.rows_per_cta, log2_above(slots), range};
+  plan.kernel = StripsPlan{cut.cut, cut.rows_per_cta, log2_above(slots), range};
   plan.access = vector && strips_read_vectors(cut, p) ? Access::Contiguous : Access::Strided;
   plan.block = static_cast<int>(ceil_div(cut.rows_per_cta * kStripsThreads, kWarp)) * kWarp;
   plan.grid = strips * ceil_div(row, range);
@@ -257,7 +257,7 @@ void plan_strips(Plan& plan, bool vector, const Problem& p, const Cut& cut, cons
   plan.shared_bytes = rows_of_warps * kLeaves * element + (turned + counters) * acc;
 }
 
-void plan_tiles_in_shared_memory(Plan& plan, const Problem& p, const Cut& cut, int64_t slots) {
+void plan_tiles_in_shared_memory(Plan& plan, const Problem& p, const TileCut& cut, int64_t slots) {
   const Layout& l = p.layout;
   const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
   const int64_t row = size_behind(l, cut.outer), strips = ceil_div(rows_of(l, cut.outer), cut.rows_per_cta);
@@ -277,7 +277,7 @@ void plan_tiles_in_shared_memory(Plan& plan, const Problem& p, const Cut& cut, i
   const int64_t tile = cut.rows_per_cta * row_tile;
   tiles.tile_bytes = static_cast<int>(tile * element + ((tile - 1) >> tiles.pad_shift) * 16);
   plan.shared_bytes = tiles.tile_bytes + ceil_div(inner * 4, acc) * acc + (cut.rows_per_cta * acc << tiles.log_slots);
-  plan.own = tiles;
+  plan.kernel = tiles;
 }
 
 }  // namespace
@@ -285,7 +285,7 @@ void plan_tiles_in_shared_memory(Plan& plan, const Problem& p, const Cut& cut, i
 void plan_tiles(Plan& plan, bool vector, const Problem& p, const Gpu& gpu, const Constraint& c) {
   const Layout& l = p.layout;
   int64_t run;
-  Cut cut = best_cut(p, &run);
+  TileCut cut = best_cut(p, &run);
   const int64_t row = size_behind(l, cut.outer), rows = rows_of(l, cut.outer);
   const int64_t most = most_slots(cut, l, static_cast<int64_t>(size_of(p.compute)));
   // Small tensors: narrow strips, so that more SMs get one.

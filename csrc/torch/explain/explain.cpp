@@ -1,68 +1,14 @@
-// Plans in the open: the constraint and the tuning that tests set, and the plan as JSON for torch_reduce.explain.
-#include "planning.h"
-
+// Plans in the open: as JSON for torch_reduce.explain, and what they are tuned by.
 #include <ATen/Parallel.h>
 #include <torch/library.h>
 
 #include <sstream>
-#include <stdexcept>
-#include <utility>
-#include <vector>
 
+#include "../planning/planning.h"
 #include "../schema/request.h"
-#include "core/cpu/dispatch/reduce.h"
 
 namespace torch_reduce {
 namespace {
-
-Constraint constraint;
-std::vector<std::pair<int64_t Tuning::*, int64_t>> tuned;  // in place of the table's values
-Gpu typical_gpu = make_gpu(132, 9, 0);                     // for plans without a GPU at hand
-
-void constrain(c10::string_view family, int64_t vector, int64_t split) {
-  Constraint c;
-  if (!family.empty()) {
-    for (const Family f : {Family::Rows, Family::ShortRows, Family::Columns, Family::Tiles}) {
-      if (family == name(f)) c.family = static_cast<int>(f);
-    }
-    TORCH_CHECK_VALUE(c.family >= 0, "reduce: unknown kernel family \"", family,
-                      "\"; there are rows, short_rows, columns and tiles");
-  }
-  TORCH_CHECK_VALUE(vector >= -1 && vector <= 1, "reduce: vector is 0, 1 or -1 for either, got ", vector);
-  TORCH_CHECK_VALUE(split >= 0 && (split & (split - 1)) == 0, "reduce: split is a power of two or 0 for any, got ",
-                    split);
-  c.vector = static_cast<int>(vector);
-  c.split = split;
-  constraint = c;
-}
-
-void tune(const c10::List<std::string>& names, at::IntArrayRef values) {
-  TORCH_CHECK_VALUE(names.size() == values.size(), "reduce: a tuning has a value for each name, got ", names.size(),
-                    " names and ", values.size(), " values");
-  std::vector<std::pair<int64_t Tuning::*, int64_t>> given;
-  try {
-    for (size_t i = 0; i < names.size(); ++i) {
-      const Tunable& t = tunable(names.get(i));
-      t.check(values[i]);
-      given.emplace_back(t.value, values[i]);
-    }
-  } catch (const std::invalid_argument& e) {
-    TORCH_CHECK_VALUE(false, e.what());
-  }
-  tuned = std::move(given);
-}
-
-Gpu under_tuning(Gpu gpu) {
-  for (const auto& [member, value] : tuned) gpu.tuning.*member = value;
-  return gpu;
-}
-
-void set_typical_gpu(int64_t sms, int64_t major, int64_t minor) {
-  TORCH_CHECK_VALUE(sms >= 1 && sms <= 1024, "reduce: a GPU has from 1 to 1024 SMs, got ", sms);
-  TORCH_CHECK_VALUE(major >= 1 && major <= 99 && minor >= 0 && minor <= 9,
-                    "reduce: a compute capability is a pair such as (9, 0), got (", major, ", ", minor, ")");
-  typical_gpu = make_gpu(static_cast<int>(sms), static_cast<int>(major), static_cast<int>(minor));
-}
 
 Op parse_op(c10::string_view op) {
   std::string known;
@@ -162,7 +108,7 @@ void show(Json& json, const Plan& plan) {
   Shown shown = shown_on_gpu(plan, reads(plan));
   shown.finish = name(plan.finish);
   // Of the second kernel: which of two, and its split of an SM's memory.
-  shown.add_to(json).add("few_outputs", plan.second.few_outputs).add("carveout", plan.second.carveout);
+  shown.add_to(json).add("few_outputs", plan.finish_kernel.few_outputs).add("carveout", plan.finish_kernel.carveout);
 }
 
 void show(Json& json, const exact::ExactPlan& plan) {
@@ -223,7 +169,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("n", p.layout.n);
   const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
   if (on_cuda) {
-    const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu;
+    const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu();
     std::visit([&](const auto& plan) { show(json, plan); }, work_for(p, gpu).plan);
   } else {
     std::visit([&](const auto& plan) { show_on_cpu(json, plan, p, side_by_side); },
@@ -233,49 +179,16 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
 }
 
 std::string tuning() {
-  const Gpu gpu = under_tuning(typical_gpu);
+  const Gpu gpu = under_tuning(typical_gpu());
   Json json;
   for (const Tunable& t : kTunables) json.add(t.name, gpu.tuning.*t.value);
   return json.str();
 }
 
-std::string cpu_capability(c10::string_view name) {
-  if (!name.empty()) {
-    try {
-      cpu::set_capability(std::string(name).c_str());
-    } catch (const std::invalid_argument& e) {
-      TORCH_CHECK_VALUE(false, e.what());
-    }
-  }
-  return cpu::capability();
-}
-
 }  // namespace
-
-Work work_for(const Problem& problem, const Gpu& gpu, bool words) {
-  try {
-    return make_work(problem, under_tuning(gpu), constraint, words);
-  } catch (const std::invalid_argument& e) {
-    TORCH_CHECK(false, e.what());
-  }
-}
-
-cpu::Work cpu_work_for(const Problem& problem, int threads, bool words) {
-  try {
-    return cpu::make_work(problem, threads, constraint, words);
-  } catch (const std::invalid_argument& e) {
-    TORCH_CHECK(false, e.what());
-  }
-}
 
 TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) { m.impl("_explain", TORCH_FN(explain)); }
 
-TORCH_LIBRARY_IMPL(reduce, CatchAll, m) {
-  m.impl("_constrain", TORCH_FN(constrain));
-  m.impl("_tune", TORCH_FN(tune));
-  m.impl("_tuning", TORCH_FN(tuning));
-  m.impl("_typical_gpu", TORCH_FN(set_typical_gpu));
-  m.impl("_cpu_capability", TORCH_FN(cpu_capability));
-}
+TORCH_LIBRARY_IMPL(reduce, CatchAll, m) { m.impl("_tuning", TORCH_FN(tuning)); }
 
 }  // namespace torch_reduce
