@@ -57,6 +57,7 @@ def small_shapes() -> list[Case]:
         for d in draw.sample(range(len(sizes)), len(sizes)):
             size = max(1, round(sizes[d] * shrink ** (1 / len(sizes))))
             sizes[d] = min(size, sizes[d])
+        sizes = shapes.scaled(sizes, 1 << 22)
         whole = tuple(s + (w - o) * s // o for s, w, o in zip(sizes, case.whole, case.shape, strict=True))
         found.append(replace(case, shape=tuple(sizes), whole=whole))
     return found
