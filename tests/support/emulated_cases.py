@@ -165,10 +165,10 @@ class Draw:
         )
 
 
-def draw_cases(kernels, seed, kinds, most=10, least=4, draws=12_000, words=False):
-    """Cases by kind (a kernel, how memory is read, how units meet), until there are ``most`` of each of these, four at
-    most of which are alike in operator and type; after so many draws ``least`` are enough. What is rare is looked for
-    near what has been found of it."""
+def draw_cases(kernels, seed, kinds, most=16, least=4, draws=12_000, words=False):
+    """Cases by kind (a kernel, how memory is read, how units meet), until there are ``most`` of each of these, the
+    second half of them small, of which few are alike in operator and type; after so many draws ``least`` are enough.
+    What is rare is looked for near what has been found of it."""
     draw, cases, alike = Draw(seed, words), {kind: [] for kind in kinds}, Counter()
     for drawn in range(4 * draws):
         missing = [kind for kind in kinds if len(cases[kind]) < (most if drawn < draws else least)]
@@ -176,14 +176,19 @@ def draw_cases(kernels, seed, kinds, most=10, least=4, draws=12_000, words=False
             break
         found = cases[draw.of(*missing)]
         case = draw.near(draw.of(*found)) if found and draw.sometimes(0.5) else draw.case()
-        planned = plan(kernels, case) if math.prod(case.shape) <= 10 * MOST else None
+        elements = math.prod(case.shape)
+        planned = plan(kernels, case) if elements <= 10 * MOST else None
         if planned is None or planned.grid > 1000:  # or would take long
             continue
+        small = elements <= MOST and planned.grid <= 100
         kind = planned.kind
         if case.mode == "atomic" and not ("atomic" in kind or "unordered" in kind):
             continue  # as in mode "deterministic", by values that show less
         of_kind = cases.setdefault(kind, [])
-        if len(of_kind) < most and alike[kind, case.op, case.dtype] < 4:
-            alike[kind, case.op, case.dtype] += 1
+        # Bits of these say less of the order.
+        free = case.op in ("amax", "amin") or case.dtype in INTEGERS or case.values in ("zeros", "special")
+        group = kind, case.op, case.dtype, free
+        if len(of_kind) < (most if small else most // 2) and alike[group] < (2 if free else 4):
+            alike[group] += 1
             of_kind.append(case)
     return cases

@@ -120,7 +120,9 @@ class Case:
         if self.dtype in FLOATING:
             rng = np.random.default_rng(self.seed)
             some = lambda count: torch.from_numpy(rng.integers(0, n, count))  # noqa: E731
-            if self.values == "zeros":
+            if self.values == "normal":  # and smaller too, or sums of a few halves would be exact in any order
+                x *= torch.from_numpy(2.0 ** rng.integers(-10, 3, n)).to(self.dtype)
+            elif self.values == "zeros":
                 x.fill_(-0.0)
                 x[some(n // 300)] = 0.0
             elif self.values == "special":
