@@ -76,7 +76,7 @@ set(TORCH_REDUCE_NVCC_FLAGS --fmad=false -ftz=false -prec-div=true -prec-sqrt=tr
                             --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-ffp-contract=off)
 if(_nvcc_version VERSION_LESS 13)
   list(APPEND TORCH_REDUCE_NVCC_FLAGS -Xfatbin=-compress-all)
-else()  # which drivers of 13 and later unpack: a sixth smaller
+else()  # smaller; the drivers of CUDA 13 unpack it
   list(APPEND TORCH_REDUCE_NVCC_FLAGS --compress-mode=size)
 endif()
 list(LENGTH TORCH_REDUCE_ARCHITECTURES _count)

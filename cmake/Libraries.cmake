@@ -14,8 +14,9 @@ function(torch_reduce_library target name exports)
   target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/include" PRIVATE "${PROJECT_SOURCE_DIR}/csrc")
   set(_exports "${PROJECT_SOURCE_DIR}/${exports}")
   # Not LINKER: or -Wl: those take a path apart where it holds a comma.
-  # -s: names that nobody can link to are a tenth of the library.
-  target_link_options(${target} PRIVATE $<$<CONFIG:Release>:-s> -Wl,--no-undefined "SHELL:-Xlinker \"--version-script=${_exports}\"")
+  # -s: without the names of functions that nobody can link to.
+  target_link_options(${target} PRIVATE $<$<CONFIG:Release>:-s> -Wl,--no-undefined
+                                        "SHELL:-Xlinker \"--version-script=${_exports}\"")
   # torch is in the process before this library, or linked by the program that links it, so its place is no business of
   # the file: it stays loadable wherever the same torch is.
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${_exports}" SKIP_BUILD_RPATH ON INSTALL_RPATH "")

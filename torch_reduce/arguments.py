@@ -9,5 +9,7 @@ Dims = int | Sequence[int] | None
 
 
 def as_dims(dim: Dims) -> Sequence[int] | None:
-    """One dim becomes a list of it: torch's operators take a symbolic integer only so."""
-    return [dim] if type(dim) is int or isinstance(dim, torch.SymInt) else dim
+    """A dim that may be symbolic becomes a list of it, which torch's operators take. Dynamo shows it as an int."""
+    if type(dim) is int:
+        return [dim] if torch.compiler.is_compiling() else dim
+    return [dim] if isinstance(dim, torch.SymInt) else dim

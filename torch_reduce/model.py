@@ -65,14 +65,15 @@ def _first_of(better: np.ufunc) -> Callable[[np.ndarray, np.ndarray], np.ndarray
 _NO_INDEX = np.iinfo(np.int64).max
 
 
-def _lowest(pair: np.dtype) -> tuple:
-    value = pair["value"]
-    return -np.inf if value.kind == "f" else False if value.kind == "b" else np.iinfo(value).min, _NO_INDEX
+def _end_of_range(end: str) -> Callable[[np.dtype], tuple]:
+    """The smallest ("min") or the largest ("max") value of a type, at no element's index."""
 
+    def identity(pair: np.dtype) -> tuple:
+        value = pair["value"]
+        limits = {"f": {"min": -np.inf, "max": np.inf}, "b": {"min": False, "max": True}}.get(value.kind)
+        return limits[end] if limits else getattr(np.iinfo(value), end), _NO_INDEX
 
-def _highest(pair: np.dtype) -> tuple:
-    value = pair["value"]
-    return np.inf if value.kind == "f" else True if value.kind == "b" else np.iinfo(value).max, _NO_INDEX
+    return identity
 
 
 def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
@@ -124,7 +125,7 @@ MEANING = {
     "argmax": Meaning(
         lift=_indexed,
         combine=_first_of(np.greater),
-        identity=_lowest,
+        identity=_end_of_range("min"),
         finish=_index_of,
         index=True,
         twin=_flat(torch.argmax),
@@ -132,7 +133,7 @@ MEANING = {
     "argmin": Meaning(
         lift=_indexed,
         combine=_first_of(np.less),
-        identity=_highest,
+        identity=_end_of_range("max"),
         finish=_index_of,
         index=True,
         twin=_flat(torch.argmin),

@@ -1,6 +1,8 @@
 """More than 2^31 elements and more than 2^31 outputs, on a GPU with the memory for it; and, through expanded views that
 take none, on every device."""
 
+import json
+
 import pytest
 import torch
 
@@ -34,6 +36,26 @@ def test_more_elements_than_an_int(mode):
     assert torch_reduce.sum(x).item() == n + 100
     assert torch_reduce.sum(x, dtype=torch.float64, mode=mode).item() == n + 100
     assert torch_reduce.amax(x).item() == 101
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", [torch.float16, torch.uint8], ids=str)
+def test_an_index_past_32_bits(dtype):
+    """The word beside a float32 holds no such index, so these are compared in float64."""
+    need(14)
+    n = 2**32 + 1025
+    x = torch.ones(n, dtype=dtype, device="cuda")
+    for place in (n - 2, 2**32, 5):  # each before the one before it
+        x[place] = 3
+        assert torch_reduce.argmax(x).item() == place
+    x[n - 2] = 0
+    assert torch_reduce.argmin(x).item() == n - 2
+
+
+@pytest.mark.parametrize("n, compute", [(2**32 - 1, "float32"), (2**32, "float64")])
+def test_the_compute_type_of_an_index(n, compute):
+    plan = torch.ops.reduce._explain(torch.empty(1, device="meta").expand(n), op="argmax", device="cuda")
+    assert json.loads(plan)["compute"] == compute
 
 
 @pytest.mark.cuda

@@ -36,7 +36,7 @@ constexpr bool are_untyped(const TraitsOf& op, DType compute) {
          (compute == DType::Float64 && (!op.selects || op.needs_index));
 }
 
-// What has several words has kernels for aligned loads and single elements, and in the order alone.
+// Accumulators of several words have kernels for aligned loads and for single elements, in the canonical order.
 constexpr bool are_scalar(const Types& t) { return t.op.words == 1; }
 
 constexpr bool have_rows(const Types& t, Access a) {
