@@ -51,7 +51,7 @@ def problems() -> list[Problem]:
     shapes += [((rows, 1000), (1,)) for rows in (150, 300, 600)] + [((600, 65536), (1,)), ((300, 131072), (1,))]
     shapes += [((rows, 256), (0,)) for rows in (256, 512, 1024)] + [((rows, 768), (0,)) for rows in (1024, 2048, 4096)]
     shapes += [((2**17, columns), (0,)) for columns in (48, 96, 192, 384)]
-    shapes += [((rows, n), (1,)) for rows, n in ((2**20, 23), (2**18, 59), (2**16, 171), (60_000, 23), (5_000, 59))]
+    shapes += [((rows, n), (1,)) for rows, n in ((2**20, 23), (2**18, 59), (2**16, 171), (150_000, 23), (10_000, 171))]
     shapes += [((rows, n), (1,)) for rows, n in ((8192, 3072), (8192, 5120), (2048, 9216), (1000, 5120))]
     cases = [Case("tune", shape, dims, dtype) for shape, dims in shapes for dtype in (torch.float32, torch.bfloat16)]
     cases = [case for case in cases if case.in_bytes <= POOL]

@@ -7,6 +7,7 @@ The file holds a row for each reduction: its layout, and every plan with its tim
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import random
@@ -30,37 +31,72 @@ FAMILIES = ("rows", "short_rows", "columns", "tiles")
 SETTLED = ("family", "reads", "grid", "block", "split", "finish", "shared_bytes")
 
 
-def cases() -> list[Case]:
+TYPES = (torch.float32, torch.bfloat16, torch.float16, torch.int8, torch.int32, torch.int64, torch.float64, torch.bool)
+TYPE_WEIGHTS = (6, 6, 1, 1, 1, 1, 1, 1)
+
+
+def cases(drawn: int) -> list[Case]:
+    """Those of the benchmark's suites, and as many others of all sizes, types and operators as are asked for."""
     both = [torch.float32, torch.bfloat16]
     chosen = shapes.shapes(both, quick=False) + shapes.hard() + shapes.layouts() + shapes.random_shapes(quick=False)
-    small = [replace(c, suite="small") for c in small_shapes()]
-    others = []
     draw = random.Random(5)
-    for dtype in (torch.int8, torch.int64, torch.float64, torch.bool):
-        others += [
-            replace(c, dtype=dtype, suite="types") for c in draw.sample(shapes.random_shapes(False, seed=11), 15)
-        ]
-    for op in ("amax", "argmax", "sumsq"):
-        others += [replace(c, op=op, suite="types") for c in draw.sample(shapes.random_shapes(False, seed=12), 15)]
-    return [c for c in chosen + small + others if c.memory_elements * c.dtype.itemsize <= POOL]
+    others = named()
+    odd = itertools.chain.from_iterable(shapes.random_shapes(False, seed=seed) for seed in itertools.count(11))
+    for case in itertools.islice(odd, drawn):
+        suite = draw.choice(("small", "large", "even"))
+        layout = shrunk(case, draw) if suite == "small" else even(draw) if suite == "even" else case
+        op = draw.choices(("sum", "amax", "argmax", "sumsq"), (7, 1, 1, 1))[0]
+        others.append(replace(layout, op=op, dtype=draw.choices(TYPES, TYPE_WEIGHTS)[0], suite=suite))
+    return [c for c in chosen + others if c.memory_elements * c.dtype.itemsize <= POOL]
 
 
-def small_shapes() -> list[Case]:
-    """As the random ones, of 2^8 to 2^22 elements."""
-    draw = random.Random(23)
-    found = []
-    for case in shapes.random_shapes(False, seed=24):
-        shrink = 2 ** draw.uniform(8, 22) / case.elements
-        if shrink >= 1:
-            continue
-        sizes = list(case.shape)
-        for d in draw.sample(range(len(sizes)), len(sizes)):
-            size = max(1, round(sizes[d] * shrink ** (1 / len(sizes))))
-            sizes[d] = min(size, sizes[d])
-        sizes = shapes.scaled(sizes, 1 << 22)
-        whole = tuple(s + (w - o) * s // o for s, w, o in zip(sizes, case.whole, case.shape, strict=True))
-        found.append(replace(case, shape=tuple(sizes), whole=whole))
-    return found
+def named() -> list[Case]:
+    """Layouts between two families, where choices were once thresholds."""
+    both, fp32 = (torch.float32, torch.bfloat16), (torch.float32,)
+    contiguous = [
+        *(((n, 1000), (0,), both) for n in (8, 16, 32, 200)),
+        *((shape, (0,), both) for shape in ((256, 128), (16, 4096), (32, 2048), (32, 150_001), (12, 150_001))),
+        *((shape, (0,), both) for shape in ((17, 150_001), (20, 600_001), (272, 3751), (400, 1877), (700, 1877))),
+        *((shape, (0,), both) for shape in ((272, 501), (654, 2846), (20, 16_873), (1597, 402))),
+        *(((10, 35, 100_000, k), (0, 2), both) for k in (2, 3)),
+        *(((100_000, n, k), (0, 2), fp32) for n, k in ((32, 4), (16, 4), (64, 6), (20, 8), (10, 4), (64, 7))),
+        *((shape, (1,), both) for shape in ((3000, 500, 10), (400, 500, 6), (80, 500, 14), (3000, 1728, 14))),
+        *((shape, (1,), both) for shape in ((38_457, 17, 2), (3, 2097152, 2))),
+    ]
+    cases = [Case("named", shape, dims, dtype) for shape, dims, dtypes in contiguous for dtype in dtypes]
+    transposed = ((2, 4_233_607), (8, 16_000_000), (3000, 700), (52, 50_984), (8192, 8192), (16_384, 4096))
+    cases += [
+        Case("named", shape, (0, 1), dtype, layout="strided", order=(1, 0), whole=shape)
+        for shape in transposed
+        for dtype in both
+    ]
+    return cases
+
+
+def shrunk(case: Case, draw: random.Random) -> Case:
+    """The same layout of 2^8 to 2^22 elements."""
+    shrink = min(2 ** draw.uniform(8, 22) / case.elements, 1)
+    sizes = list(case.shape)
+    for d in draw.sample(range(len(sizes)), len(sizes)):
+        size = max(1, round(sizes[d] * shrink ** (1 / len(sizes))))
+        sizes[d] = min(size, sizes[d])
+    sizes = shapes.scaled(sizes, 1 << 22)
+    whole = tuple(s + (w - o) * s // o for s, w, o in zip(sizes, case.whole, case.shape, strict=True))
+    return replace(case, shape=tuple(sizes), whole=whole)
+
+
+def even(draw: random.Random) -> Case:
+    """A contiguous tensor of 2^8 to 2^27 elements, whose sizes are those of models: powers of two, and a few others."""
+    dims = draw.randint(1, 4)
+    left, sizes = draw.uniform(8, 27), []
+    for d in range(dims):
+        share = left if d + 1 == dims else draw.uniform(0, left)
+        left -= share
+        unit = draw.choice((1, 1, 1, 3, 5, 7, 8, 10, 125))
+        sizes.append(unit * 2 ** max(0, round(share - math.log2(unit))))
+    draw.shuffle(sizes)
+    reduced = tuple(sorted(draw.sample(range(dims), draw.randint(1, dims))))
+    return Case("even", tuple(sizes), reduced, torch.float32)
 
 
 def plan_of(x: torch.Tensor, case: Case, mode: str) -> dict:
@@ -68,9 +104,9 @@ def plan_of(x: torch.Tensor, case: Case, mode: str) -> dict:
     return json.loads(torch.ops.reduce._explain(x, case.dims, op=case.op, **modes))
 
 
-def candidates(x: torch.Tensor, case: Case, mode: str) -> list[tuple[str, bool | None, dict]]:
-    """Families and loads whose plans differ, the choice first."""
-    found = [("", None, plan_of(x, case, mode))]
+def candidates(x: torch.Tensor, case: Case, mode: str) -> list[tuple[str, bool, dict]]:
+    """Families and loads whose plans differ."""
+    found = []
     for family in FAMILIES:
         for vector in (True, False):
             with constrained_plan(family, vector=vector):
@@ -83,12 +119,16 @@ def candidates(x: torch.Tensor, case: Case, mode: str) -> list[tuple[str, bool |
     return found
 
 
+def index_of(plan: dict, plans: list[dict]) -> int:
+    return next(i for i, other in enumerate(plans) if all(plan[k] == other[k] for k in SETTLED))
+
+
 def report(rows: list[dict], worst: int = 15) -> str:
     """The time of the plans that are chosen over that of the fastest, by suite, and the worst cases."""
     losses = []
     for row in rows:
         us = [statistics.median(plan["us"]) for plan in row["plans"]]
-        losses.append((us[0] / min(us), row, row["plans"][us.index(min(us))]))
+        losses.append((us[row["chosen"]] / min(us), row, row["plans"][us.index(min(us))]))
     lines = []
     for suite in dict.fromkeys(row["suite"] for row in rows):
         ratios = [ratio for ratio, row, _ in losses if row["suite"] == suite]
@@ -96,7 +136,7 @@ def report(rows: list[dict], worst: int = 15) -> str:
         slower = sum(ratio > 1.02 for ratio in ratios)
         lines.append(f"{suite:8} {mean:.3f} x the best on average, {slower} of {len(ratios)} by more than 2 %")
     for ratio, row, best in sorted(losses, key=lambda loss: -loss[0])[:worst]:
-        chosen = row["plans"][0]
+        chosen = row["plans"][row["chosen"]]
         lines.append(
             f"{ratio:.2f} x  {row['label']} {row['dtype']} {row['op']} {row['mode']}: {chosen['family']}, "
             f"{chosen['reads']}; {best['family']}, {best['reads']} would be faster"
@@ -108,6 +148,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tune.choices", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the JSON file to write")
     parser.add_argument("--rounds", type=int, default=5, help="samples of each plan")
+    parser.add_argument("--drawn", type=int, default=300, help="reductions beside those of the benchmark's suites")
     parser.add_argument("--seconds", type=float, default=420, help="after which no other reduction is begun")
     arguments = parser.parse_args()
     if reason := why_not():
@@ -115,7 +156,7 @@ def main() -> int:
     device = torch.device("cuda", torch.cuda.current_device())
     flush, rows, began = Flush(device), [], time.monotonic()
     groups: dict[torch.dtype, list[Case]] = {}
-    for case in cases():
+    for case in cases(arguments.drawn):
         groups.setdefault(case.dtype, []).append(case)
     for dtype, group in groups.items():
         pool = torch.ones(POOL // dtype.itemsize, dtype=dtype, device=device)
@@ -146,6 +187,7 @@ def main() -> int:
                         "dims": list(range(x.ndim)) if case.dims is None else list(case.dims),
                         "alignment": min(16, x.data_ptr() & -x.data_ptr()),
                         "bytes": case.in_bytes + case.out_bytes,
+                        "chosen": index_of(plan_of(x, case, mode), [plan for _, _, plan in found]),
                         "plans": [
                             {"asked": family, "vector": vector, "us": samples[str(i)]} | {k: plan[k] for k in SETTLED}
                             for i, (family, vector, plan) in enumerate(found)

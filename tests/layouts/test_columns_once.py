@@ -103,7 +103,7 @@ def test_one_launch(shape, dtype, finish, split, grid, block):
 @pytest.mark.parametrize(
     "shape, dim, whole, reads, split, grid",
     [
-        ((4096, 515), 0, None, "16 bytes anywhere", 16, 80),
+        ((4096, 515), 0, None, "16 bytes, unaligned", 16, 80),
         ((32, 200, 256), (0, 1), (32, 228, 256), "16 bytes", 14, 112),
     ],
     ids=["anywhere", "segments"],

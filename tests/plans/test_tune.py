@@ -132,16 +132,21 @@ def test_unknown_names_are_refused(capsys):
 
 
 def test_report_of_choices():
-    """The chosen plan comes first; what another would have saved, by suite and by case."""
+    """What another plan than the chosen one would have saved, by suite and by case."""
 
     def row(suite, *us):
         plans = [
             {"family": family, "reads": "elements", "us": [u, u, 9 * u]}
             for family, u in zip(choices.FAMILIES, us, strict=False)
         ]
-        return {"suite": suite, "label": f"case {us}", "dtype": "float32", "op": "sum", "mode": "deterministic"} | {
-            "plans": plans
-        }
+        return {
+            "chosen": 0,
+            "suite": suite,
+            "label": f"case {us}",
+            "dtype": "float32",
+            "op": "sum",
+            "mode": "deterministic",
+        } | {"plans": plans}
 
     lines = choices.report([row("a", 4.0, 2.0), row("a", 1.0, 1.01, 7.0), row("b", 3.0)], worst=1).splitlines()
     assert lines[0].split() == "a 1.414 x the best on average, 1 of 2 by more than 2 %".split()
@@ -150,9 +155,11 @@ def test_report_of_choices():
     assert len(lines) == 3
 
 
-def test_small_shapes_of_choices():
-    cases = choices.small_shapes()
-    assert len(cases) > 100 and {case.suite for case in cases} == {"random"}
-    for case in cases:
-        assert case.elements <= 2**22 and all(w >= s for w, s in zip(case.whole, case.shape, strict=True))
+def test_cases_of_choices():
+    cases = choices.cases(drawn=60)
+    drawn = [case for case in cases if case.suite in ("small", "large", "even")]
+    assert 50 < len(drawn) <= 60 and len(cases) > 250
+    for case in drawn:
+        assert case.suite != "small" or case.elements <= 2**22
+        assert all(w >= s for w, s in zip(case.whole or case.shape, case.shape, strict=True))
         assert case.view(torch.empty(case.memory_elements, dtype=case.dtype, device="meta")).shape == case.shape

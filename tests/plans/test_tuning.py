@@ -8,7 +8,7 @@ from launches import check, huge
 from strategies import dims, room
 
 import torch_reduce
-from torch_reduce.testing import assert_same_bits, fill, model, tuned, tuning, typical_gpu
+from torch_reduce.testing import assert_same_bits, constrained_plan, fill, model, tuned, tuning, typical_gpu
 
 # A GPU of each row: compute capability, SMs.
 GPUS = [((8, 0), 108), ((8, 6), 84), ((8, 9), 142), ((9, 0), 132), ((10, 0), 148), ((12, 0), 170), ((8, 9), 20)]
@@ -126,16 +126,22 @@ def test_every_plan_under_any_tuning_is_a_valid_launch(x, values, gpu, data):
 
 
 @given(x=huge(), gpu=st.sampled_from(GPUS), values=tunings(), data=st.data())
-def test_families_and_loads_are_no_matter_of_tuning(x, gpu, values, data):
-    """What a kernel needs of its tensor depends on the tensor alone."""
+def test_what_is_legal_is_no_matter_of_tuning(x, gpu, values, data):
+    """What a kernel needs of its tensor depends on the tensor alone. Which kernel is chosen depends on the GPU too."""
     dim = data.draw(dims(x.ndim))
-    try:
-        found = [torch_reduce.explain(x, dim, device="cuda")]
-        with typical_gpu(*gpu), tuned(**values):
-            found.append(torch_reduce.explain(x, dim, device="cuda"))
-    except RuntimeError:
-        return
-    assert len({(plan.family, plan.vector) for plan in found}) == 1
+
+    def legal():
+        for family in ("rows", "short_rows", "columns", "tiles"):
+            for vector in (True, False):
+                with constrained_plan(family, vector=vector):
+                    try:
+                        yield torch_reduce.explain(x, dim, device="cuda").family
+                    except RuntimeError as e:
+                        yield "constraint" not in str(e)
+
+    here = list(legal())
+    with typical_gpu(*gpu), tuned(**values):
+        assert list(legal()) == here
 
 
 # ---- values set by name -------------------------------------------------------------------------------------------

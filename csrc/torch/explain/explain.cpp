@@ -6,6 +6,7 @@
 
 #include "../planning/planning.h"
 #include "../schema/request.h"
+#include "core/plan/gpu/choose/cost.h"
 
 namespace torch_reduce {
 namespace {
@@ -98,20 +99,32 @@ c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
 const char* reads(const Plan& plan) {
   const bool vector = loads_vectors(plan.access);
   if (plan.is<StripsPlan>()) return vector ? "strips, 16 bytes" : "strips, elements";
-  if (plan.access == Access::Unordered) return "runs, 16 bytes anywhere";
+  if (plan.access == Access::Unordered) return "16 bytes, unordered";
   if (plan.access == Access::Pairs) return "pairs";
   if (!vector) return "elements";
-  return is_unaligned(plan.access) ? "16 bytes anywhere" : "16 bytes";
+  return is_unaligned(plan.access) ? "16 bytes, unaligned" : "16 bytes";
 }
 
-void show(Json& json, const Plan& plan) {
+void show(Json& json, const Plan& plan, const Problem& p, const Gpu& gpu) {
   Shown shown = shown_on_gpu(plan, reads(plan));
   shown.finish = name(plan.finish);
   // Of the second kernel: which of two, and its split of an SM's memory.
   shown.add_to(json).add("few_outputs", plan.finish_kernel.few_outputs).add("carveout", plan.finish_kernel.carveout);
+  const Effort e = effort_of(p, plan, gpu);
+  json.add("kernel", name(e.kernel))
+      .add("memory_bytes", e.memory_bytes)
+      .add("cta_sectors", e.cta_sectors)
+      .add("lines", e.lines)
+      .add("warps", e.warps)
+      .add("loads", e.loads)
+      .add("values", e.values)
+      .add("trees", e.trees)
+      .add("rounds", e.rounds)
+      .add("sms", e.sms)
+      .add("estimated_us", estimated_us(e, plan.finish));
 }
 
-void show(Json& json, const exact::ExactPlan& plan) {
+void show(Json& json, const exact::ExactPlan& plan, const Problem&, const Gpu&) {
   shown_on_gpu(plan, loads_vectors(plan.access) ? "16 bytes" : "elements").add_to(json);
 }
 
@@ -170,7 +183,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
   if (on_cuda) {
     const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu();
-    std::visit([&](const auto& plan) { show(json, plan); }, work_for(p, gpu).plan);
+    std::visit([&](const auto& plan) { show(json, plan, p, gpu); }, work_for(p, gpu).plan);
   } else {
     std::visit([&](const auto& plan) { show_on_cpu(json, plan, p, side_by_side); },
                cpu_work_for(p, at::get_num_threads()).plan);
@@ -178,7 +191,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   return json.str();
 }
 
-std::string tuning() {
+std::string show_tuning() {
   const Gpu gpu = under_tuning(typical_gpu());
   Json json;
   for (const Tunable& t : kTunables) json.add(t.name, gpu.tuning.*t.value);
@@ -189,6 +202,6 @@ std::string tuning() {
 
 TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) { m.impl("_explain", TORCH_FN(explain)); }
 
-TORCH_LIBRARY_IMPL(reduce, CatchAll, m) { m.impl("_tuning", TORCH_FN(tuning)); }
+TORCH_LIBRARY_IMPL(reduce, CatchAll, m) { m.impl("_tuning", TORCH_FN(show_tuning)); }
 
 }  // namespace torch_reduce

@@ -73,10 +73,10 @@ cudaError_t start_stacked(const Plan& plan, const Problem& p, const Source& sour
                           const Launch& l) {
   return with_element_type<O, Acc>(p, [&](auto tag) -> cudaError_t {
     using In = typename decltype(tag)::type;
-    if constexpr (ColumnsExist<O, In, Acc>::value(Access::Contiguous)) {
+    if constexpr (StackedColumnsExist<O, In, Acc>::value(Access::Contiguous)) {
       if (plan.access == Access::Contiguous) return start_stacked<O, In, Acc, uint4>(plan, p, source, sink, l);
     }
-    if constexpr (ColumnsExist<O, In, Acc>::value(Access::Pairs)) {
+    if constexpr (StackedColumnsExist<O, In, Acc>::value(Access::Pairs)) {
       if (plan.access == Access::Pairs) return start_stacked<O, In, Acc, PairOf<In>>(plan, p, source, sink, l);
     }
     return cudaErrorInvalidValue;

@@ -92,5 +92,9 @@ template <class O, class In, class Acc>
 struct ColumnsExist {
   static constexpr bool value(Access a) { return kernels::have_columns(types_of_instance<O, In, Acc>(), a); }
 };
+template <class O, class In, class Acc>
+struct StackedColumnsExist {
+  static constexpr bool value(Access a) { return kernels::have_stacked_columns(types_of_instance<O, In, Acc>(), a); }
+};
 
 }  // namespace torch_reduce::cuda

@@ -26,8 +26,8 @@ Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, con
 bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constraint& c) {
   const Layout& l = p.layout;
   const int64_t threads = l.outputs / lanes.v;
-  const bool pairs = plan.access == Access::Pairs && pairs_are_stacked(l);
-  if (plan.access != Access::Contiguous && !pairs) return false;
+  if (!kernels::have_stacked_columns(kernels::types_of(p), plan.access)) return false;
+  if (plan.access == Access::Pairs && (l.reduced_dims > 1 || l.kept_dims > 2)) return false;
   if (c.split) return false;
   if (l.n == 0 || l.n > kStackedLeaves || threads >= kMaxGrid) return false;
   plan.kernel = StackedPlan{threads, lanes.v};
@@ -59,9 +59,8 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
   // Segmented columns have no kernel for leaves of one element, and 71 elements of four steps left three of four loads
   // without any: (1240, 71, 184, 4) over 1, sliced, of bf16 took 138 us, 90 % of the SMs' slots.
   const bool one_element = l.n <= kLeaves && s.column_unaligned;
-  const bool pairs = s.column_pairs && (c.vector == 0 || l.n * l.outputs >= kColumnsPairsLeast);
   plan.kernel.emplace<ColumnsPlan>();
-  plan.access = !vector                              ? (pairs ? Access::Pairs : Access::Strided)
+  plan.access = !vector                              ? (s.column_pairs ? Access::Pairs : Access::Strided)
                 : s.column_vector                    ? Access::Contiguous
                 : s.column_segmented && !one_element ? Access::Segmented
                                                      : Access::Unaligned;

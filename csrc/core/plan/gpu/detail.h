@@ -26,6 +26,8 @@ struct Shape {
   bool columns, column_vector, column_segmented, column_unaligned, column_pairs;
 };
 
+Shape inspect(const Problem& p);
+
 // A tuned count for the whole GPU, as a power of two, which is what shapes and splits often are.
 inline int64_t on_all_sms(const Gpu& gpu, int64_t per_sm) { return power_of_two_near(per_sm * gpu.sms); }
 
@@ -56,10 +58,6 @@ int innermost_of_results(const Layout& l);
 // be mostly empty, or there are too few outputs, or so many that their numbers need more than 32 bits.
 int copied_rows(const Layout& l);
 void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
-// Whether pairs of columns are so few elements that a thread has them whole.
-inline bool pairs_are_stacked(const Layout& l) {
-  return l.reduced_dims == 1 && l.kept_dims <= 2 && l.n <= tuning::kStackedLeaves;
-}
 // Whether there are kernels of columns for clusters alone, whose CTAs may have kColumnsWarpsInCluster warps: of
 // contiguous ones of more than a step. Others' kernels, but for contiguous ones of one step, have code for clusters
 // beside the rest.
@@ -71,10 +69,8 @@ inline bool columns_have_kernels_for_clusters(const Plan& plan) {
 int64_t cluster_bytes(const Plan& plan, const Problem& p);
 bool columns_meet_in_clusters(const Plan& plan, const Problem& p);
 
-// Whether tiles can do it; and where they would read memory in longer runs than rows or columns do, Tiles, or Rows if
-// what a chunk's neighbours have of a cache makes up for that. Else Empty: it is for others to say.
+// Whether tiles can do it.
 bool tiles_are_legal(const Problem& p);
-Family family_across_memory(const Problem& p);
 void plan_tiles(Plan& plan, bool vector, const Problem& p, const Gpu& gpu, const Constraint& c);
 
 void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu);

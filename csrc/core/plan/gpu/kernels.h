@@ -80,6 +80,13 @@ constexpr bool have_columns(const Types& t, Access a) {
   }
 }
 
+// Columns of which a thread has all elements: as many as its registers hold the values of.
+constexpr bool have_stacked_columns(const Types& t, Access a) {
+  const auto width = a == Access::Pairs ? 2 : 16 / static_cast<int64_t>(size_of(t.in));
+  const auto bytes = width * t.op.words * static_cast<int64_t>(size_of(t.compute));
+  return (a == Access::Contiguous || a == Access::Pairs) && have_columns(t, a) && bytes <= tuning::kStackedBytes;
+}
+
 // Only an order that matters needs tiles.
 constexpr bool have_tiles(const Types& t) {
   return are_typed(t) && are_scalar(t) && is_floating(t.compute) && !t.op.selects;

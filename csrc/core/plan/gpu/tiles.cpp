@@ -1,4 +1,5 @@
 // Plans of the family that reads along memory where the order of the reduced dims is another.
+#include "core/plan/gpu/box.h"
 #include "core/plan/gpu/detail.h"
 
 namespace torch_reduce::planning {
@@ -6,62 +7,6 @@ namespace torch_reduce::planning {
 using namespace tuning;
 
 namespace {
-
-// What a CTA reads at a time: so many elements along each dim.
-struct Box {
-  struct Side {
-    int64_t stride, extent;
-  };
-  Side side[2 * kTileDims];
-  int sides = 0;
-
-  void add(int64_t stride, int64_t extent) {
-    if (extent <= 1) return;
-    int at = sides++;
-    for (; at > 0 && side[at - 1].stride > stride; --at) side[at] = side[at - 1];
-    side[at] = {stride, extent};
-  }
-  // Sectors that the box lies in, of elements of so many bytes.
-  int64_t sectors(int64_t element) const {
-    int64_t places = 1, near = 1;  // near: elements from the first one on that are within sectors of one another
-    for (int d = 0; d < sides; ++d) {
-      if (side[d].stride * element < kSector) {
-        near += (side[d].extent - 1) * side[d].stride;
-      } else {
-        places *= side[d].extent;
-      }
-    }
-    return places * ceil_div(near * element, kSector);
-  }
-  // Elements in the longest stretch of memory that the box covers, but for small gaps.
-  int64_t run() const {
-    int64_t elements = 1, span = 1;
-    for (int d = 0; d < sides && 2 * side[d].stride <= 3 * span; ++d) {
-      span += (side[d].extent - 1) * side[d].stride;
-      elements *= side[d].extent;
-    }
-    return elements;
-  }
-};
-
-// `count` logically consecutive elements of the dims before `end`.
-void add_consecutive(Box& box, const Layout& l, int begin, int end, int64_t count) {
-  for (int d = end - 1; d >= begin && count > 1; --d) {
-    box.add(l.reduced[d].stride, std::min(l.reduced[d].size, count));
-    count = ceil_div(count, l.reduced[d].size);
-  }
-}
-
-// The first `count` places of the kept dims and the first `outer` reduced ones, in the order of their strides.
-void add_rows(Box& box, const Layout& l, int outer, int64_t count) {
-  Box all;
-  for (int d = 0; d < l.kept_dims; ++d) all.add(l.kept[d].in_stride, l.kept[d].size);
-  for (int d = 0; d < outer; ++d) all.add(l.reduced[d].stride, l.reduced[d].size);
-  for (int d = 0; d < all.sides && count > 1; ++d) {
-    box.add(all.side[d].stride, std::min(all.side[d].extent, count));
-    count = ceil_div(count, all.side[d].extent);
-  }
-}
 
 int64_t rows_of(const Layout& l, int outer) {
   int64_t rows = l.outputs;
@@ -192,29 +137,6 @@ bool tiles_are_legal(const Problem& p) {
   int64_t run;
   best_cut(p, &run);
   return run > 0;
-}
-
-Family family_across_memory(const Problem& p) {
-  const Layout& l = p.layout;
-  if (l.n < kTilesLeast || l.n * l.outputs < kTilesLeastInAll || l.reduced_dims < 2) return Family::Empty;
-  const int64_t inner = l.reduced[l.reduced_dims - 1].stride;
-  bool closer = false;
-  for (int d = 0; d + 1 < l.reduced_dims; ++d) closer |= l.reduced[d].stride < inner;
-  if (!closer || !tiles_are_legal(p)) return Family::Empty;
-
-  const int64_t element = static_cast<int64_t>(size_of(p.in));
-  int64_t run;
-  const TileCut best = best_cut(p, &run);
-  Box row, column;
-  add_consecutive(row, l, 0, l.reduced_dims, kWarp);
-  add_rows(column, l, 0, kWarp);
-  const int64_t others = std::max(row.run(), column.run()) * element;
-  const bool worth_it = best.strips ? l.n * l.outputs >= kStripsLeast : size_behind(l, best.cut) >= kTilesBatch;
-  if (run < kSector / 2 || run <= others || !worth_it) return Family::Empty;
-  Box chunk;
-  add_consecutive(chunk, l, 0, l.reduced_dims, kChunk);
-  const bool rows = row.sectors(element) < kTilesLeastSectors || chunk.run() * element >= kRowsRun;
-  return rows ? Family::Rows : Family::Tiles;
 }
 
 namespace {

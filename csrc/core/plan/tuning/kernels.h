@@ -24,17 +24,8 @@ constexpr int64_t kRowsUnalignedElement = 2;
 // The shortest segments: a chunk that lies in two of them takes as long as several others. (9336, 443) of bf16, in 443
 // segments, took 20.5 us, and by elements 17.1.
 constexpr int64_t kRowsUnalignedSegment = int64_t{16} << 10;
-// Runs of neighbours: the longest elements, and the fewest of them that one of several runs has, but on demand. Shorter
-// ones are mostly ends, and one alone is read as fast by elements: (23, 41379, 165) over 0, 2 of bf16, in runs of 23,
-// took 197 us by runs and 138 by elements, 10131841 of fp32 13.3 and 12.6; but (9884, 879, 3, 7) of bf16, in runs of
-// 879, 115 and 238.
-// Of 2 bytes from fewer on: (20000, 3, 443) in full, sliced, took 32.4 us and takes 24.0, (500, 77, 330) 16.9 and 15.2;
-// of fp32 32.1 and 32.8, 17.0 and 17.4.
+// The widest elements of segments that are read in any order: others are read as fast by elements.
 constexpr int64_t kUnorderedElement = 4;
-constexpr int64_t unordered_segment_least(int64_t element) { return element <= 2 ? 256 : 512; }
-// And of an output, as places in loads that no element has are more of a few chunks: (19819, 3, 2794) over 1, 2 of fp32
-// took 164 us, by elements 155.
-constexpr int64_t kUnorderedOutputLeast = 1 << 16;
 // Chunks of a CTA: what shared memory holds of values of `acc` bytes.
 constexpr int64_t rows_most_slots(int64_t acc) { return acc <= 8 ? 4096 : power_of_two_below((32 << 10) / acc); }
 // Shorter segments of several outputs lie between one another in what memory delivers at once, so that units of all
@@ -55,38 +46,6 @@ constexpr int scattered_rows_of_lane(int elements) { return elements == 1 ? 8 : 
 constexpr int kCopiesWarps = 8;
 constexpr int kCopiesRows = 64;
 constexpr int64_t kCopiesLeast = int64_t{1} << 18;
-// Short rows of fewer elements in all are read one at a time, whatever their layout: that code is the shortest.
-constexpr int64_t kScatteredTiny = 1 << 18;
-
-// Of these, columns that 16-byte loads read, of up to 4 bytes an element, of up to 8 elements or of more than 32: (200,
-// 1000) over 0 of bf16 took 2.6 us as short rows and takes 1.7, (256, 128) 2.6 and 1.5, (8, 1000) 1.8 and 1.3, of fp32
-// 2.2 and 1.6, 2.2 and 1.5, 1.3 and 1.3; but (16, 4096) 1.9 and 2.0, 1.4 and 1.6, (32, 2048) of fp32 1.4 and 1.5.
-constexpr int64_t kTinyColumnsElement = 4, kTinyColumnsShort = 8, kTinyColumnsLong = 32;
-// From so many bytes an element on, a few neighbours are columns too: (10, 35, 100000, 3) over 0, 2 of fp32 took 147 us
-// as rows and takes 131, of bf16 89 and 134.
-constexpr int64_t kNotSlenderElement = 4;
-// And so many elements of pairs: of up to a chunk they are read as rows from so many in all on. (3000, 500, 10) over 1
-// of bf16 took 24.3 us as pairs of columns and takes 17.8, (400, 500, 6) 3.8 and 3.5; but (80, 500, 14) 2.7 and 3.1,
-// (3000, 1728, 14) 46 and 60.
-constexpr int64_t kSlenderPairsLeast = int64_t{1} << 20;
-// Runs of up to so many elements of at least so many outputs, one behind the other, are columns: (100000, 32, 4) over
-// 0, 2 of fp32 took 33 us as rows and takes 20, (100000, 16, 4) 18 and 12, (100000, 64, 6) 71 and 52; but (100000, 20,
-// 8) 24 and 37, (400000, 10, 7) 49 and 53, (4000, 300, 7) of bf16 15.4 and 16.7.
-constexpr int64_t kShortRun = 6, kShortRunNeighbours = 16;
-
-// Fewer outputs than this side by side, read an element at a time, are not columns.
-constexpr int64_t kScattered = 128;
-// Columns of 9 to 32 elements that 16-byte loads do not read from where they begin, up to so many elements in all:
-// lanes share short rows, so that all of a column is under way at once. (32, 150001) over 0 of fp32 took 10.4 us as
-// columns and takes 7.8, (20, 600001) 17.6 and 18.7; (12, 150001) of bf16 5.6 and 4.3, (17, 150001) 5.7 and 6.1; (20,
-// 600001) of fp64 40.7 and 26.4.
-constexpr int64_t short_columns_most(int64_t element) {
-  return int64_t{1} << (element <= 2 ? 21 : element == 4 ? 23 : 25);
-}
-// The same of half a chunk, from so many outputs on, below which the CTAs of columns meet in clusters: (272, 3751) over
-// 0 of bf16 took 6.7 us and takes 4.8, of fp32 5.9 and 5.1, (400, 1877) 5.4 and 4.4, 5.6 and 4.6; but (700, 1877) 5.7
-// and 5.6, 5.7 and 6.1, (272, 501) 2.7 and 3.3, and of fp64 (272, 3749) 6.7 and 7.5.
-constexpr int64_t kHalfChunkOutputs = 1024, kHalfChunk = 512, kHalfChunkElement = 4;
 
 constexpr int64_t kSharedReserved = 1 << 10;  // what the system takes of each CTA's shared memory, in bytes
 
@@ -99,19 +58,6 @@ constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int load
   return column_bytes > 64 ? 2 : anywhere || column_bytes > 32 || loads > kLoadsInFlight ? 3 : kColumnsCtasAtOnce;
 }
 constexpr int64_t kColumnsUnalignedElement = 4;  // as kRowsUnalignedElement
-// By such loads only of so many elements in all, and columns that fill so many loads: small tensors wait for code, of
-// which these have most, and of few lanes side by side the last one's load is much. (20, 16873) over 0 of bf16 took 3.1
-// us, by elements 2.9; (3, 7, 1, 13, 4806) over 4 of fp32, whose 13 columns lie side by side, 6.2 and 5.2. Columns of a
-// part of a chunk have loads for all of it: (16, 1876, 2, 17) over 0, 3 of fp32 took 7.7, by elements 5.9. But (38457,
-// 17, 2) over 1 of bf16 took 4.5 and 6.4.
-constexpr int64_t kColumnsUnalignedLeast = int64_t{1} << 19;
-constexpr int64_t kColumnsUnalignedPartLeast = int64_t{3} << 19;
-// And where they are read in pairs: (654, 2846) over 0 of bf16 took 5.0 us, and in pairs, uncut, takes 4.2 to 4.5.
-constexpr int64_t kColumnsUnalignedPairsLeast = int64_t{1} << 21;
-constexpr int64_t kColumnsUnalignedVectors = 4;
-// Columns in pairs where 16-byte loads take none: (24, 130, 5, 494) over 0, 2 of bf16, permuted, took 18.4 us by single
-// ones and takes 12.8, (233727, 35, 4, 10) over 0, 3 333 and 238; but two columns of 6292 elements 2.4 and 2.7.
-constexpr int64_t kColumnsPairsLeast = int64_t{1} << 18;
 // Of more bytes than so many times what is small, columns read by elements have as many times the CTAs: (4, 54234, 6,
 // 753) over 1, 3 of bf16, across memory, took 3,618 us with 624 of them and 2,395 with 16,384. Up to that size, columns
 // that begin anywhere have no more than this, as the second pass reads what they leave: (10158, 669) over 1 of bf16
@@ -151,6 +97,8 @@ constexpr int uncut_log_batches(bool vector, int64_t element) { return vector ||
 // flight: (3, 2^24) of bf16 took 43 us with registers for four CTAs and 37 us with six.
 constexpr int kStackedLeaves = 4;
 constexpr int kStackedThreads = 256;
+// Of a thread's values: (1, 2660896) over 0 of int8, with 128 bytes of them, spilled and took 80 us for 11.
+constexpr int64_t kStackedBytes = 64;
 constexpr int kStackedCtasAtOnce = 6;
 constexpr int64_t kLine = 128;
 constexpr int64_t kSector = 32;
@@ -163,27 +111,14 @@ constexpr int kTilesRows = 16;
 constexpr int64_t kTilesBytes = 32 << 10;
 constexpr int64_t kTilesInner = 1024;
 constexpr int64_t kTilesMostSlots = 256;
-// Loads in flight per thread. Lines of fewer elements are no faster than rows ((8, 16000000) of bf16, transposed, took
-// 407 us, by rows 342), so they are only taken on demand.
+// Loads in flight per thread.
 constexpr int kTilesBatch = 16;
-// Elements of an output, below which one launch of another family is faster; and in all, below which rows are, as more
-// CTAs share the work: (35, 27, 189) of bf16, the last two transposed, took 8.5 us, by rows 4.4.
-constexpr int64_t kTilesLeast = 1 << 12;
-constexpr int64_t kTilesLeastInAll = 1 << 18;
-// Sectors that 32 neighbours of a row lie in, up to which rows are faster, as they are where a chunk is made of so many
-// bytes side by side: (2, 4233607) of bf16, transposed, took 34 us, by rows 12; (962, 1252, 17, 3) of fp32, in the
-// order 2, 3, 0, 1, 112, by rows 91; (9884, 879, 3, 7) of bf16, in that order, 298, by rows 261.
-constexpr int64_t kTilesLeastSectors = 9;
-constexpr int64_t kRowsRun = 64;
 // Strips: threads that read a row, and neighbouring rows. A row for each lane: 16 rows of fp32 took 128 us where 32
 // took 97 ((8192, 8192), transposed).
 constexpr int kStripsThreads = 8;
 constexpr int kStripsRows = 32;
 constexpr int strips_rows(int64_t acc) { return acc > 4 ? kStripsRows / 2 : kStripsRows; }  // by the compute type
 constexpr int kStripsLeastRows = 8;
-// All elements, below which rows are as fast: (3000, 700) of bf16, transposed, took 18 to 21 us, by rows 14, but
-// (52, 50984) 15.9 for 19.6.
-constexpr int64_t kStripsLeast = 5 << 19;
 // Chunks of a row that a CTA takes, at most; and units of them, at least, as one more is read in part.
 constexpr int64_t kStripsRange = 64;
 constexpr int64_t kStripsUnits = 4;
