@@ -24,7 +24,7 @@ from torch_reduce.testing import FLOATING, assert_same_bits
 EMULATOR = TESTS / "emulator"
 CORE = ROOT / "csrc" / "core"
 MEMORY = EMULATOR / "memory.cpp"
-PLANS = [path for folder in ("problem", "plan/gpu", "plan/tuning") for path in sorted((CORE / folder).glob("*.cpp"))]
+PLANS = [path for folder in ("problem", "plan/gpu", "plan/tuning") for path in sorted((CORE / folder).rglob("*.cpp"))]
 TYPES = {torch.float16: 9, torch.bfloat16: 10, torch.float32: 11, torch.float64: 12, torch.int64: 5}
 FAMILIES = {"": -1, "rows": 1, "short_rows": 2, "columns": 3}
 

@@ -156,7 +156,7 @@ struct ExtremeVectors {
 };
 
 // out[subtree] of any number of elements, at least one: the extremes of as many parts of them. Nothing is fetched
-// ahead: from 2 or 8 KiB away it took 1.1 to 1.4 times as long, from the third cache and from memory.
+// ahead, which is slower from the third cache and from memory.
 template <class Op, class T, class Acc>
 void extremes(const T* x, int64_t n, Acc* __restrict out) {
   if constexpr (!has_extreme_bits<Op, T>) {

@@ -28,8 +28,7 @@ TR_HD Vector<Acc> rest_levels(const char* const* x, int i, int longer, const cha
   }
 }
 
-// A function for each number of steps: in one, GCC kept more of them in memory, and rows of 1000 took 1.1 times as
-// long.
+// A function for each number of steps: in one, compilers keep more of them in memory.
 template <class Op, class T, class Acc, int Steps>
 __attribute__((noinline)) void partial_step(const char* const* x, int longer, Acc* __restrict out) {
   constexpr int kVectors = kLeaves / kSubtrees, kWidth = kVectors * kLanes<Acc>;

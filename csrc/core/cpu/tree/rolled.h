@@ -24,8 +24,7 @@ TR_HD Vector<float> load_first(const float* x, int64_t count) {
 }
 
 // out[subtree] of a contiguous chunk of `steps` whole steps, and of the first `Vectors` vectors of leaves and `left`
-// more leaves of another. Nothing is fetched ahead: from 8 KiB away it took 1.1 to 1.2 times as long, from the third
-// cache and from memory.
+// more leaves of another. Nothing is fetched ahead, which is slower from the third cache and from memory.
 template <class Op, int Vectors>
 void rolled(const float* x, int64_t steps, int64_t left, float* __restrict out) {
   constexpr int kVectors = kLeaves / kLanes<float>;

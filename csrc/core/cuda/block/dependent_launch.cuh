@@ -24,8 +24,7 @@ __device__ __forceinline__ void allow_next_kernel() {
 }
 
 // For one that writes the results itself: only if it leaves SMs free. Else the next kernel's CTAs would go to where
-// this one ends first, as many as there is room for, and not to all SMs alike: (4096, 16384) over dim 0, whose 256 CTAs
-// would fit 64 SMs, took 73 us for 61 behind itself.
+// this one ends first, as many as there is room for, and not to all SMs alike.
 __device__ __forceinline__ void allow_next_kernel_if_small() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   constexpr unsigned kFewCtas = 128;

@@ -87,8 +87,7 @@ constexpr int columns_most_warps =
     A == Access::Contiguous && Clusters ? tuning::kColumnsWarpsInCluster : tuning::kColumnsWarps;
 
 // Whether a warp goes without batches of which no row exists, rather than reading them as identities: up to half of
-// them, where it has one more than a power of two. Long columns, which have few, took 3 to 5 % longer by 16-byte
-// loads. Contiguous ones of one step are not tried apart from those.
+// them, where it has one more than a power of two. Long columns, which have few, are slower so.
 template <Access A, int Steps>
 constexpr bool columns_know_missing =
     A == Access::Strided || A == Access::Pairs || (A != Access::Contiguous && Steps == 1);

@@ -36,8 +36,7 @@ __device__ __forceinline__ uint4 load16(const void* p) {
 }
 
 // For memory of which another load of this SM reads the rest of the sector, and where results are many bytes beside
-// what is read: (2^23, 8) over dim 1 of fp32, behind others of its kind, took 74 us with loads kept out of L1, or which
-// the L2 was to evict first, and takes 70, which is the limit.
+// what is read.
 __device__ __forceinline__ uint4 load16_kept(const void* p) {
   uint4 v;
 #if defined(__CUDA_ARCH__)

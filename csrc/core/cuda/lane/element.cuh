@@ -139,7 +139,7 @@ __device__ __forceinline__ In identity_element() {
 
 // An element as it lies in memory. It is converted when all of a thread's loads are under way, and where it may not
 // exist it is loaded by one predicated instruction. A conversion or a branch beside each load, which compilers make of
-// a condition, waits for one after the other: (9, 4, 17, 14) of bf16, permuted, took 19 us where fp32 took 3.
+// a condition, waits for one after the other.
 template <class O, class In, class Acc>
 struct Element {
   std::conditional_t<sizeof(In) == 8, uint64_t, uint32_t> bits;

@@ -25,7 +25,7 @@ __device__ __forceinline__ int64_t quotient(int64_t index, int64_t size) {
 }
 
 // Up to so many dims are walked by straight code, of which a thread has many places under way at once. A loop reads the
-// dims from memory one after the other: (70, 25) of fp32, transposed, took 5.9 us by it and 2.2 without.
+// dims from memory one after the other.
 constexpr int kStraightDims = 4;
 
 // The quotients by which numbers become places. Where index i passes through dims of sizes s0, s1, ... (innermost

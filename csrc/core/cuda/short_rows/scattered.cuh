@@ -2,8 +2,7 @@
 // them at once; or 2^log_lanes lanes a row of up to 256 elements, eight of them each.
 //
 // All rows have the same elements, so a lane finds their places once. Many rows come several to a lane, for its loads
-// to be enough; few come alone, as what these wait for is code: with four rows of eight elements to a lane, however few
-// there were, small tensors took 0.5 us longer than torch.sum.
+// to be enough; few come alone, as what these wait for is code.
 #pragma once
 
 #include "core/cuda/block/dependent_launch.cuh"

@@ -8,8 +8,7 @@ using namespace tuning;
 namespace {
 
 // Columns cut as said; but if that leaves some CTAs to run when the others have ended, in CTAs of half as many warps,
-// twice as many of which run at once. Where four of an SM do, only if those left are few: (128, 1024, 512) over 1 of
-// fp32, with 1024 CTAs for 528, took 61 us by eight warps each and 67 by four.
+// twice as many of which run at once. Where four of an SM do, only if those left are few.
 Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c,
                      Cut cut) {
   const Plan whole = columns_cut(plan, p, lanes, gpu, c, cut);
@@ -56,8 +55,7 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
   const Layout& l = p.layout;
   const Tuning& t = gpu.tuning;
   const int64_t element = static_cast<int64_t>(size_of(p.in));
-  // Segmented columns have no kernel for leaves of one element, and 71 elements of four steps left three of four loads
-  // without any: (1240, 71, 184, 4) over 1, sliced, of bf16 took 138 us, 90 % of the SMs' slots.
+  // Segmented columns have no kernel for leaves of one element, and would leave most of their loads without any.
   const bool one_element = l.n <= kLeaves && s.column_unaligned;
   plan.kernel.emplace<ColumnsPlan>();
   plan.access = !vector                              ? (s.column_pairs ? Access::Pairs : Access::Strided)
@@ -74,11 +72,10 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
   bool lines = true;  // rows start at cache lines, else the edges of narrow tiles would be read twice
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
   const int64_t bytes = l.outputs * l.n * element, small_bytes = on_all_sms(gpu, t.columns_small_per_sm);
-  const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes,
-             huge = bytes > kColumnsHuge * small_bytes;
+  const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes;
   int64_t per_sm = std::min(columns_ctas_of_sm(plan, p, lanes), t.columns_ctas_per_sm);
   if (unaligned && !large) per_sm = std::min(per_sm, kColumnsUnalignedCtasPerSm);
-  if ((!vector && large) || (unaligned && huge)) per_sm *= kColumnsWaves;
+  if (!vector && large) per_sm *= kColumnsWaves;
   const int64_t wanted = per_sm * gpu.sms;
 
   if (!c.split && vector && l.n > kLeaves && bytes <= kColumnsOnceMost * small_bytes) {
@@ -101,15 +98,15 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
     }
   }
   int64_t across = small ? lanes.widest : lanes_for(lines ? t.columns_tile : kWarp * 16);
-  across = std::min(across, std::max(kColumnsPartialRow / lanes.partial_bytes, lanes.narrowest));
+  across = std::min(across, std::max(power_of_two_below(std::max<int64_t>(kColumnsPartialRow / lanes.partial_bytes, 1)),
+                                     lanes.narrowest));
   Plan cut = columns_at_once(plan, p, lanes, gpu, c, {across, wanted});
   while (across > 1 + lanes.helpers &&
          (cut.shared_bytes > t.columns_shared || (small && !c.split && cut.units > 1 && across > lanes_for(kSector)))) {
     across /= 2;
     cut = columns_at_once(plan, p, lanes, gpu, c, {across, wanted});
   }
-  // Narrow tiles were for sparing the second pass. Where there is one anyway, few partials are better: (1, 1, 2846,
-  // 654) over 3 of bf16 took 6.2 us with 192 CTAs and 5.1 with 96.
+  // Narrow tiles were for sparing the second pass. Where there is one anyway, few partials are better.
   if (small && unaligned && cut.units > 1 && !c.split) {
     const Plan wide = columns_at_once(plan, p, lanes, gpu, c, {lanes.widest, gpu.sms * 2 / 3});
     if (wide.shared_bytes <= t.columns_shared) cut = wide;

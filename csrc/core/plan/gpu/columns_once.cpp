@@ -36,8 +36,7 @@ bool is_sooner(const Plan& plan, const Problem& p, const Gpu& gpu) {
 }
 
 // Uncut: a tile of two sectors where a warp has two batches of it at most, or of one where it has one. Tiles of two are
-// faster where they are enough for two of three SMs: (1024, 1536) of fp32, by 96 CTAs, took 3.7 us, but (1024, 1024),
-// by 64, 3.0, and by 128 of one sector 2.8.
+// faster where they are enough for two of three SMs.
 Plan uncut(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, int64_t narrow, int64_t wider) {
   const Plan two = columns_cut(plan, p, lanes, gpu, {}, {wider, 0});
   if (columns(two).log_batches <= 1 && 3 * columns(two).tiles >= 2 * gpu.sms) return two;

@@ -18,8 +18,7 @@ bool dense(const Layout& l) {
 }
 
 // Units that meet in a cluster need no second kernel. That pays where all CTAs run at once, each on an SM of its own:
-// else the CTAs of a cluster wait for places together, and keep theirs until the last one of them is done. 16 MiB to
-// 256 MiB in clusters of 8 to 16, of several CTAs for an SM, took 1.1 to 1.4 times as long as with a second kernel.
+// else the CTAs of a cluster wait for places together, and keep theirs until the last one of them is done.
 bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
   const bool tiles = plan.is<TilesPlan>() || plan.is<StripsPlan>();
   if (tiles || !fits_clusters(plan, gpu)) return false;
@@ -35,11 +34,8 @@ bool plan_cluster(Plan& plan, const Problem& p, const Gpu& gpu) {
 
 // The split of an SM's memory into shared memory and L1 that columns' CTAs need, for their second kernel to keep. An SM
 // changes it only while nothing runs there: so one that the second kernel has changed takes fewer CTAs of the next
-// call, which begins beside it, and the rest come when all others have ended. (16384, 16384) over 0 of int8 took 75 us,
-// by the split that the driver makes for a kernel of so little shared memory, and 65 by this, (32768, 1024) of int64 80
-// and 64. Only for sums of 64 bits, as of others most took as long and some longer, (65536, 1000) of bf16 34.7
-// and 38.7; not for unaligned columns, (8192, 515) of int8 6.5 and 7.2, nor where a few outputs have a CTA
-// each.
+// call, which begins beside it, and the rest come when all others have ended. Only for sums of 64 bits, as of others
+// most took as long and some longer; not for unaligned columns, nor where a few outputs have a CTA each.
 int carveout(const Plan& plan, const Problem& p, const Gpu& gpu) {
   const bool helps = accumulator_bytes(p) == 8 && plan.is<ColumnsPlan>() && plan.access != Access::Unaligned &&
                      !plan.finish_kernel.few_outputs;

@@ -30,11 +30,11 @@ constexpr int64_t kRowsPerSm = 16;
 constexpr int kWarpRowsWarps = 2;       // of a CTA: short ones balance better
 constexpr int kWarpRowsCtasPerSm = 12;  // that registers should do for
 // A warp has so many rows that the GPU is filled so often: fewer rows make the GPU level its SMs, more hide the wait
-// for memory. (65536, 1000)/1 takes 65 us in fp32 with 5 rows and 63 with 2, and 44 and 45 in bf16.
+// for memory.
 constexpr int64_t kWarpRowsRounds = 5, kMostWarpRows = 8;
 // Up to so many rows per SM a row has all warps of an SM, in one CTA: these take its tiles as they come for them, and
-// end at the same time. A row has several CTAs where they fit the GPU, and no more: with two to eight times as many the
-// GPU would level its SMs, but every CTA begins with no load under way (64.6 to 66.3 us at 2^26 fp32, for 62.8).
+// end at the same time. A row has several CTAs where they fit the GPU, and no more: every CTA begins with no load under
+// way.
 constexpr int64_t kRowsMostWide = 2;
 constexpr int kRowsWarps = 16;
 // CTAs to a row: the second kernel has a thread for what each leaves.

@@ -29,12 +29,11 @@ struct Tuning {
   int64_t staged_ctas_per_sm;
 
   // Columns are not cut if there are so many tiles: narrower ones first, as long as they are many, since short CTAs
-  // balance better ((128, 1024, 512)/1 fp32: 63.4 us with 512 CTAs, 62.5 with 1024; cut in two, 66.4) ...
+  // balance better ...
   int64_t columns_uncut_ctas_per_sm;
-  // ... and else so many for two SMs: (4096, 16384)/0 fp32 took 61.8 us with 256 CTAs uncut, 63.5 cut.
+  // ... and else so many for two SMs.
   int64_t columns_least_ctas_per_two_sms;
-  // Columns that are cut, are cut until there are this many CTAs: 256 to 1024 CTAs are within 1 % for wide tensors, and
-  // (2^20, 64)/0 bf16 loses 3 % with 256.
+  // Columns that are cut, are cut until there are this many CTAs.
   int64_t columns_ctas_per_sm;
   // The width of their tiles in bytes.
   int64_t columns_tile;
