@@ -21,6 +21,12 @@
 
 namespace {
 
+#if CCCL_VERSION >= 3006000
+using MemoryResource = cuda::mr::get_memory_resource_t;
+#elif CUB_HAS_LEVELS
+using MemoryResource = cuda::mr::__get_memory_resource_t;
+#endif
+
 template <class Acc>
 struct To {
   template <class T>
@@ -58,9 +64,8 @@ struct Scratch {
 template <class T, class Level>
 cudaError_t sum_at(Level level, void* temp, size_t* bytes, const void* in, void* out, int64_t n, cudaStream_t stream) {
   if (n > INT32_MAX) return cudaErrorInvalidValue;
-  const auto env =
-      cuda::std::execution::env{cuda::stream_ref{stream}, cuda::execution::require(level),
-                                cuda::std::execution::prop{cuda::mr::__get_memory_resource_t{}, Scratch{temp, bytes}}};
+  const auto env = cuda::std::execution::env{cuda::stream_ref{stream}, cuda::execution::require(level),
+                                             cuda::std::execution::prop{MemoryResource{}, Scratch{temp, bytes}}};
   return cub::DeviceReduce::Sum(static_cast<const T*>(in), static_cast<T*>(out), static_cast<int>(n), env);
 }
 #endif

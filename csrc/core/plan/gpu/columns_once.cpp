@@ -27,7 +27,8 @@ int64_t bytes_of_cta(const Plan& plan, const Problem& p) {
 // share, and takes as long as a CTA takes to read some more; less where units are added to the output, as the other
 // launch comes first then, and zeroes.
 bool is_sooner(const Plan& plan, const Problem& p, const Gpu& gpu) {
-  const int64_t all = p.layout.outputs * p.layout.n * static_cast<int64_t>(size_of(p.in)), share = all / gpu.sms;
+  const int64_t all = p.layout.outputs * p.layout.n * static_cast<int64_t>(size_of(p.in)),
+                share = all / std::max(gpu.sms, 1);
   const bool adds = adds_atomically(p);
   const int64_t more = is_wide(plan) ? adds ? kColumnsOnceWideOrAdds : kColumnsOnceWide
                        : adds        ? kColumnsOnceOrAdds

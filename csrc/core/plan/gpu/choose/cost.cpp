@@ -68,7 +68,7 @@ struct EffortOf {
   const Gpu& gpu;
   Effort e{};
   const Layout& l = p.layout;
-  double grid = static_cast<double>(plan.grid), sms = gpu.sms;
+  double grid = static_cast<double>(plan.grid), sms = std::max(gpu.sms, 1);
   int64_t element = static_cast<int64_t>(size_of(p.in)), result = static_cast<int64_t>(size_of(p.out)),
           v = 16 / element;
 
