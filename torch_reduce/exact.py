@@ -9,7 +9,7 @@ their number names the format. Adding two accumulators adds their sums, so ``a +
 import torch
 from torch import Tensor
 
-from .arguments import Dims, as_dims
+from .arguments import Dims, as_dims, check
 
 _reduce = torch.ops.reduce
 
@@ -30,6 +30,7 @@ def exact_accumulate(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tens
         NotImplementedError: the dtype is not one of the four.
         IndexError, RuntimeError: a dim is out of range, or repeated.
     """
+    check(x, keepdim)
     return _reduce.exact_accumulate(x, as_dims(dim), keepdim)
 
 

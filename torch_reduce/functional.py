@@ -1,10 +1,11 @@
 """The operators as Python functions: thin typed names for ``torch.ops.reduce.*``.
 
 In every function ``dim`` names the dims to reduce; None or an empty list means all of them, negative dims count from
-the end. The result has the shape of ``x`` without these dims, or with size 1 in their place where ``keepdim`` is true.
-Accepted are tensors of bool, every integer type, float16, bfloat16, float32 and float64, with any strides and any
-alignment, 0-d and empty ones too. No copy of the input is made. The functions are differentiable (twice) and work
-under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not differentiable.
+the end. A dim may also be an integer of NumPy or a 0-d tensor. The result has the shape of ``x`` without these dims, or
+with size 1 in their place where ``keepdim`` is true. Accepted are tensors of bool, every integer type, float16,
+bfloat16, float32 and float64, with any strides and any alignment, 0-d and empty ones too. No copy of the input is made.
+The functions are differentiable (twice) and work under ``torch.func``, ``torch.compile`` and ``torch.export``; with
+``out=`` they are not differentiable.
 
 In the modes ``"deterministic"`` and ``"atomic"`` finite elements may overflow on the way: the sum of
 ``[3e38, 3e38, -3e38, -3e38]`` in float32 is NaN. Mode ``"exact"`` gives 0, its real value. What is promised of bits
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor
 
 from ._schemas import REDUCTIONS, Operator
-from .arguments import Dims, as_dims
+from .arguments import Dims, DType, as_dims, as_dtype, check
 
 _reduce = torch.ops.reduce
 
@@ -28,13 +29,16 @@ def _call_typed(
     x: Tensor,
     dim: Dims,
     keepdim: bool,
-    dtype: torch.dtype | None,
+    dtype: DType | None,
     mode: str,
     out: Tensor | None,
 ) -> Tensor:
     # The overload by its name and no argument at its default: torch would look for the one and parse the others in
     # every call, which takes up to as long as the rest of it.
+    check(x, keepdim)
     dim = as_dims(dim)
+    if dtype is not None:
+        dtype = as_dtype(dtype)
     if out is not None:
         return op.out(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
     if dtype is not None or mode != "deterministic":
@@ -45,6 +49,7 @@ def _call_typed(
 
 
 def _call_plain(op: torch._ops.OpOverloadPacket, x: Tensor, dim: Dims, keepdim: bool, out: Tensor | None) -> Tensor:
+    check(x, keepdim)
     dim = as_dims(dim)
     return op.default(x, dim, keepdim) if out is None else op.out(x, dim, keepdim, out=out)
 
@@ -54,7 +59,7 @@ def sum(
     dim: Dims = None,
     keepdim: bool = False,
     *,
-    dtype: torch.dtype | None = None,
+    dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
 ) -> Tensor:
@@ -81,6 +86,7 @@ def sum(
 
     Raises:
         IndexError: a dim is out of range.
+        TypeError: ``x`` is no tensor, a dim no integer, ``keepdim`` no bool.
         RuntimeError: a dim is repeated; ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
         ValueError: the mode is unknown.
         NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
@@ -94,7 +100,7 @@ def mean(
     dim: Dims = None,
     keepdim: bool = False,
     *,
-    dtype: torch.dtype | None = None,
+    dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
 ) -> Tensor:
@@ -127,7 +133,7 @@ def prod(
     dim: Dims = None,
     keepdim: bool = False,
     *,
-    dtype: torch.dtype | None = None,
+    dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
 ) -> Tensor:
@@ -158,7 +164,7 @@ def sumsq(
     dim: Dims = None,
     keepdim: bool = False,
     *,
-    dtype: torch.dtype | None = None,
+    dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
 ) -> Tensor:
@@ -253,7 +259,7 @@ def _function_of(operator: Operator) -> Callable[..., Tensor]:
         dim: Dims = None,
         keepdim: bool = False,
         *,
-        dtype: torch.dtype | None = None,
+        dtype: DType | None = None,
         mode: str = "deterministic",
         out: Tensor | None = None,
     ) -> Tensor:

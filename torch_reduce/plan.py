@@ -1,13 +1,13 @@
 """The plan of a reduction: which kernel family runs, with what grid, split and scratch memory."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
 
 from ._schemas import REDUCTIONS
+from .arguments import Dims, DType, as_dims, as_dtype
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ class Plan:
 
 def explain(
     x: Tensor,
-    dim: int | Sequence[int] | None = None,
+    dim: Dims = None,
     *,
     op: str = "sum",
-    dtype: torch.dtype | None = None,
+    dtype: DType | None = None,
     mode: str = "deterministic",
     device: str | torch.device | None = None,
 ) -> Plan:
@@ -104,7 +104,8 @@ def explain(
             one of 132 SMs.
 
     Raises:
-        ValueError: the operator, the mode or the device is unknown, or a dtype is given for an operator without one.
+        ValueError: the operator, the mode or the device is unknown, or a dtype or a mode is given for an operator
+            without one.
         IndexError, RuntimeError, NotImplementedError: as the operator raises them.
 
     Example:
@@ -112,7 +113,10 @@ def explain(
     """
     if dtype is not None and op in REDUCTIONS and not REDUCTIONS[op].takes_dtype:
         raise ValueError(f"reduce: {op} has no dtype=, its result has that of the tensor; got {dtype}")
+    if mode != "deterministic" and op in REDUCTIONS and not REDUCTIONS[op].takes_dtype:
+        raise ValueError(f"reduce: {op} has no mode=, its bits never change; got {mode!r}")
     device = device.type if isinstance(device, torch.device) else device
-    text = torch.ops.reduce._explain(x, dim, op=op, dtype=dtype, mode=mode, device=device or "")
+    dims, dtype = as_dims(dim), as_dtype(dtype)
+    text = torch.ops.reduce._explain(x, dims, op=op, dtype=dtype, mode=mode, device=device or "")
     described = {"op": op, "mode": mode, "estimated_us": 0.0, **json.loads(text)}
     return Plan(**{field.name: described[field.name] for field in fields(Plan)})
