@@ -131,7 +131,7 @@ Plan choose_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
     try {
       const Plan plan = plan_of(legal.each[i], p, s, gpu, c);
       const double us = legal.count == 1 ? 0 : estimated_us(effort_of(p, plan, gpu), plan.finish);
-      if (us < least) best = plan, least = us;
+      if (best.grid == 0 || us < least) best = plan, least = us;
     } catch (const std::invalid_argument&) {
       // A split that this family does not have, or too much for one launch: for another family to do.
       if (i + 1 == legal.count && best.grid == 0) throw;
