@@ -45,8 +45,18 @@ def as_dtype(dtype: DType | None) -> torch.dtype | None:
 
 
 def check(x: Tensor, keepdim: bool) -> None:
-    """Refuses by TypeError what is no tensor, nor stands for one, and what is neither True nor False."""
-    if type(x) is not Tensor and not hasattr(type(x), "__torch_function__"):
-        raise TypeError(f"reduce: x is a tensor, got {type(x).__name__}; torch.as_tensor makes one of it")
+    """Refuses what is no tensor, nor stands for one, and what is neither True nor False.
+
+    Raises:
+        TypeError: x is no tensor, or keepdim no bool.
+        NotImplementedError: x is a kind of tensor whose elements are not all there: nested, masked.
+    """
+    if type(x) is not Tensor:
+        if not hasattr(type(x), "__torch_function__"):
+            raise TypeError(f"reduce: x is a tensor, got {type(x).__name__}; torch.as_tensor makes one of it")
+        if isinstance(x, torch.masked.MaskedTensor):
+            raise NotImplementedError("reduce: masked tensors are not supported; fill what is masked, by torch.where")
+        if isinstance(x, Tensor) and x.is_nested:
+            raise NotImplementedError("reduce: nested tensors are not supported; reduce each of x.unbind()")
     if type(keepdim) is not bool:
         raise TypeError(f"reduce: keepdim is True or False, got {keepdim!r}")

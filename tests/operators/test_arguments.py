@@ -75,3 +75,17 @@ def test_stand_ins_for_tensors():
     traced = torch.fx.symbolic_trace(lambda x: torch_reduce.sum(x, 1))
     x = fill((3, 4), torch.float32)
     assert_same_bits(traced(x), torch_reduce.sum(x, 1))
+
+
+@every_op
+@pytest.mark.filterwarnings("ignore")  # torch says that its nested and masked tensors are prototypes
+def test_nested_and_masked_tensors_are_refused(op):
+    parts = [torch.ones(2, 3), torch.ones(4, 3)]
+    call = getattr(torch_reduce, op)
+    for layout in (torch.jagged, torch.strided):
+        nested = torch.nested.nested_tensor(parts, layout=layout)
+        with pytest.raises(NotImplementedError, match="nested.*unbind") as caught:
+            call(nested, -1)
+        assert "\n" not in str(caught.value).split("\nException raised from")[0]
+    with pytest.raises(NotImplementedError, match="^reduce: masked tensors are not supported; .*torch.where$"):
+        call(torch.masked.masked_tensor(torch.ones(2, 3), torch.ones(2, 3, dtype=torch.bool)), 1)

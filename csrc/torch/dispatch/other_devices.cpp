@@ -6,9 +6,11 @@ namespace {
 
 struct Other {
   static bool accepted(const at::Tensor& t) {
-    return (t.is_cpu() || t.is_cuda()) && t.layout() == at::kStrided && !t.is_quantized();
+    return (t.is_cpu() || t.is_cuda()) && t.layout() == at::kStrided && !t.is_quantized() && !t.is_nested();
   }
   static void refuse(const Request& r, const char* which, const at::Tensor& t) {
+    TORCH_CHECK_NOT_IMPLEMENTED(!t.is_nested(), "reduce::", name(r.op), ": no kernel for ", which,
+                                " that is nested; reduce each of its unbind()");
     TORCH_CHECK_NOT_IMPLEMENTED(false, "reduce::", name(r.op), ": no kernel for ", which, " of device ", t.device(),
                                 ", layout ", t.layout(), " and dtype ", t.scalar_type(),
                                 "; accepted are strided tensors on CPU and CUDA, not quantised");
@@ -26,5 +28,7 @@ struct Other {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) { register_kernels<Other>(m); }
+TORCH_LIBRARY_IMPL(reduce, NestedTensorCPU, m) { register_kernels<Other>(m); }
+TORCH_LIBRARY_IMPL(reduce, NestedTensorCUDA, m) { register_kernels<Other>(m); }
 
 }  // namespace torch_reduce
