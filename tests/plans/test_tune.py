@@ -1,5 +1,6 @@
 """`make tune` without a GPU: which problems a value is measured on, which value is chosen, and what is printed."""
 
+import json
 import re
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import torch
 from folders import ROOT
 
 from benchmarks.tune import __main__ as tune
-from benchmarks.tune import choices
+from benchmarks.tune import choices, fit
 from torch_reduce.testing import tuning, typical_gpu
 
 NAMES = list(tuning())
@@ -163,3 +164,37 @@ def test_cases_of_choices():
         assert case.suite != "small" or case.elements <= 2**22
         assert all(w >= s for w, s in zip(case.whole or case.shape, case.shape, strict=True))
         assert case.view(torch.empty(case.memory_elements, dtype=case.dtype, device="meta")).shape == case.shape
+
+
+def test_the_fit_estimates_as_plans_do():
+    """By the numbers of cost.h. Efforts are printed by six digits, and an estimate changes by no more than what most
+    changes: five of them and the estimate itself, each by half of 1e-5."""
+    text = (ROOT / "csrc/core/plan/tuning/cost.h").read_text()
+    of_kernels = {k: [float(v) for v in c.split(",")] for k, c in re.findall(r'\{"([^"]+)", ([^}]*)\}', text)}
+    constants = {name: float(value) for name, value in re.findall(r"constexpr double k(\w+) = ([\d.e+-]+);", text)}
+    finish = [float(v) for v in re.search(r"kFinishUs\[\] = \{([^}]*)\}", text)[1].split(",")]
+    shapes = (((4096, 4096), 1), ((4096, 4096), 0), ((2**22,), 0), ((300, 77), 1), ((3, 2**20), 0), ((8193, 515), 0))
+    plans = [
+        json.loads(torch.ops.reduce._explain(torch.empty(s, device="meta", dtype=dtype), [d], op="sum", device="cuda"))
+        for s, d in shapes
+        for dtype in (torch.float32, torch.bfloat16, torch.int8)
+    ]
+    kernels = sorted({plan["kernel"] for plan in plans})
+    of = lambda values: torch.tensor(list(values), dtype=torch.float64)  # noqa: E731
+    times = fit.Times(
+        kernels,
+        torch.tensor([kernels.index(plan["kernel"]) for plan in plans]),
+        torch.tensor([fit.FINISHES.index(plan["finish"]) for plan in plans]),
+        {name: of(float(plan[name]) for plan in plans) for name in fit.FEATURES},
+        *(torch.empty(0),) * 4,
+        [],
+    )
+    logs = {name: of(of_kernels[kernel][i] for kernel in kernels).log() for i, name in enumerate(fit.OF_KERNEL)} | {
+        name: of([constants["".join(part.title() for part in name.split("_"))]])[0].log()
+        for name in fit.BEGIN
+        if name not in fit.OF_KERNEL
+    }
+    logs["finish_us"] = of(finish[1:]).log()
+    expected = of(plan["estimated_us"] for plan in plans)
+    assert ((fit.estimates(times, logs) - expected).abs() <= 6 * 5e-6 * expected).all()
+    assert constants["InstructionsPerUs"] == fit.INSTRUCTIONS_PER_US
