@@ -3,6 +3,7 @@
 // clang-format off: the emulator's names come before the kernels
 #include "emulator.h"
 #include "core/cuda/exact/launch.cuh"
+#include "core/problem/build_problem.h"
 // clang-format on
 
 #include <cstdlib>

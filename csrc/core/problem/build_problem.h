@@ -19,6 +19,16 @@ struct Description {
 // The largest power of two up to 16 that divides an address.
 TR_SHARED int alignment_of(uintptr_t address);
 
+// Logical keeps the reduced dims in the order in which they stand in the tensor, as the canonical order needs.
+// Any lets them be sorted by stride, so that memory is read as it lies.
+enum class Order { Logical, Any };
+
+// The smallest loop nest that is equivalent. `reduced[d]` says whether dim d is reduced; `out_strides[d]` is the
+// output's stride of a kept dim d and is not read for a reduced one. Any sizes (zero included) and strides are
+// accepted.
+Layout make_layout(int ndim, const int64_t* sizes, const int64_t* strides, const bool* reduced,
+                   const int64_t* out_strides, Order order);
+
 // Modes "atomic" and "exact", and operators and types that are order-free, read memory as it lies.
 TR_SHARED Problem build_problem(const Description& description);
 

@@ -1,4 +1,4 @@
-// From a tensor's sizes, strides and reduced dims to the smallest equivalent loop nest.
+// The loop nest of one reduction.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,5 @@ struct Layout {
   int64_t outputs = 1;           // product of the kept sizes
   int64_t n = 1;                 // product of the reduced sizes: elements per output
 };
-
-// Logical keeps the reduced dims in the order in which they stand in the tensor, as the canonical order needs.
-// Any lets them be sorted by stride, so that memory is read as it lies.
-enum class Order { Logical, Any };
-
-// `reduced[d]` says whether dim d is reduced; `out_strides[d]` is the output's stride of a kept dim d and is not
-// read for a reduced one. Any sizes (zero included) and strides are accepted.
-Layout make_layout(int ndim, const int64_t* sizes, const int64_t* strides, const bool* reduced,
-                   const int64_t* out_strides, Order order);
 
 }  // namespace torch_reduce

@@ -2,6 +2,7 @@
 
 #include "core/contract/order.h"
 #include "core/plan/tuning/cpu.h"
+#include "core/problem/build_problem.h"
 
 namespace torch_reduce::cpu {
 
