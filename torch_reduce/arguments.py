@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import SupportsIndex, TypedDict
 
 import torch
 from torch import Tensor
@@ -13,6 +13,15 @@ to Python: an int, an integer of NumPy, a 0-d tensor of integers."""
 
 DType = torch.dtype | type
 """An output type: ``torch.float32``, or as in torch ``float``, ``int`` or ``bool`` for their torch types."""
+
+
+class TorchNames(TypedDict, total=False):
+    """What torch calls these arguments too."""
+
+    input: Tensor
+    axis: Dims
+    keepdims: bool
+
 
 _OF_PYTHON = {float: torch.float64, int: torch.int64, bool: torch.bool}
 
@@ -44,19 +53,35 @@ def as_dtype(dtype: DType | None) -> torch.dtype | None:
     return _OF_PYTHON.get(dtype, dtype) if type(dtype) is type else dtype
 
 
-def check(x: Tensor, keepdim: bool) -> None:
+def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: TorchNames) -> tuple[Tensor | None, Dims, bool]:
+    """The tensor, dim and keepdim of a call that gives some of them by torch's other names.
+
+    Raises:
+        TypeError: there is no such argument, or it is given twice.
+    """
+    given = {"x": x, "dim": dim, "keepdim": keepdim}
+    missing = {"x": None, "dim": None, "keepdim": False}
+    for name, value in names.items():
+        ours = {"input": "x", "axis": "dim", "keepdims": "keepdim"}.get(name)
+        if ours is None:
+            raise TypeError(f"reduce: there is no argument {name!r}")
+        if given[ours] is not missing[ours]:
+            raise TypeError(f"reduce: {ours} and {name} are one argument, and both are given")
+        given[ours] = value
+    return given["x"], given["dim"], given["keepdim"]
+
+
+def check(x: Tensor | None, keepdim: bool) -> None:
     """Refuses what is no tensor, nor stands for one, and what is neither True nor False.
 
     Raises:
         TypeError: x is no tensor, or keepdim no bool.
-        NotImplementedError: x is a kind of tensor whose elements are not all there: nested, masked.
+        NotImplementedError: x is masked.
     """
     if type(x) is not Tensor:
         if not hasattr(type(x), "__torch_function__"):
             raise TypeError(f"reduce: x is a tensor, got {type(x).__name__}; torch.as_tensor makes one of it")
         if isinstance(x, torch.masked.MaskedTensor):
             raise NotImplementedError("reduce: masked tensors are not supported; fill what is masked, by torch.where")
-        if isinstance(x, Tensor) and x.is_nested:
-            raise NotImplementedError("reduce: nested tensors are not supported; reduce each of x.unbind()")
     if type(keepdim) is not bool:
         raise TypeError(f"reduce: keepdim is True or False, got {keepdim!r}")

@@ -2,10 +2,11 @@
 
 In every function ``dim`` names the dims to reduce; None or an empty list means all of them, negative dims count from
 the end. A dim may also be an integer of NumPy or a 0-d tensor. The result has the shape of ``x`` without these dims, or
-with size 1 in their place where ``keepdim`` is true. Accepted are tensors of bool, every integer type, float16,
-bfloat16, float32 and float64, with any strides and any alignment, 0-d and empty ones too. No copy of the input is made.
-The functions are differentiable (twice) and work under ``torch.func``, ``torch.compile`` and ``torch.export``; with
-``out=`` they are not differentiable.
+with size 1 in their place where ``keepdim`` is true. As in torch, ``input``, ``axis`` and ``keepdims`` are other names
+of ``x``, ``dim`` and ``keepdim``. Accepted are tensors of bool, every integer type, float16, bfloat16, float32 and
+float64, with any strides and any alignment, 0-d and empty ones too, and jagged tensors of these. No copy of the input
+is made. The functions are differentiable (twice) and work under ``torch.func``, ``torch.compile`` and ``torch.export``;
+with ``out=`` they are not differentiable.
 
 In the modes ``"deterministic"`` and ``"atomic"`` finite elements may overflow on the way: the sum of
 ``[3e38, 3e38, -3e38, -3e38]`` in float32 is NaN. Mode ``"exact"`` gives 0, its real value. What is promised of bits
@@ -13,32 +14,39 @@ begins at ``x``: an ``x`` that ``torch.compile`` fuses from other operations may
 unless ``torch._inductor.config.emulate_precision_casts`` is set (docs/order.md).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from typing_extensions import Unpack
 
 from ._schemas import REDUCTIONS, Operator
-from .arguments import Dims, DType, as_dims, as_dtype, check
+from .arguments import Dims, DType, TorchNames, as_dims, as_dtype, check, renamed
+from .jagged import is_jagged, reduce_jagged
 
 _reduce = torch.ops.reduce
 
 
 def _call_typed(
     op: torch._ops.OpOverloadPacket,
-    x: Tensor,
+    x: Tensor | None,
     dim: Dims,
     keepdim: bool,
     dtype: DType | None,
     mode: str,
     out: Tensor | None,
+    names: TorchNames,
 ) -> Tensor:
+    if names:
+        x, dim, keepdim = renamed(x, dim, keepdim, names)
     # The overload by its name and no argument at its default: torch would look for the one and parse the others in
     # every call, which takes up to as long as the rest of it.
     check(x, keepdim)
     dim = as_dims(dim)
     if dtype is not None:
         dtype = as_dtype(dtype)
+    if type(x) is not Tensor and is_jagged(x):
+        return _call_jagged(op, x, dim, keepdim, out, {"dtype": dtype, "mode": mode})
     if out is not None:
         return op.out(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
     if dtype is not None or mode != "deterministic":
@@ -48,20 +56,47 @@ def _call_typed(
     return op.default(x, dim, keepdim)
 
 
-def _call_plain(op: torch._ops.OpOverloadPacket, x: Tensor, dim: Dims, keepdim: bool, out: Tensor | None) -> Tensor:
+def _call_plain(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor | None,
+    dim: Dims,
+    keepdim: bool,
+    out: Tensor | None,
+    names: TorchNames,
+) -> Tensor:
+    if names:
+        x, dim, keepdim = renamed(x, dim, keepdim, names)
     check(x, keepdim)
     dim = as_dims(dim)
+    if type(x) is not Tensor and is_jagged(x):
+        return _call_jagged(op, x, dim, keepdim, out, {})
     return op.default(x, dim, keepdim) if out is None else op.out(x, dim, keepdim, out=out)
 
 
-def sum(
+def _call_jagged(
+    op: torch._ops.OpOverloadPacket,
     x: Tensor,
+    dim: Sequence[int] | int | None,
+    keepdim: bool,
+    out: Tensor | None,
+    keywords: dict,
+) -> Tensor:
+    name = op._qualified_op_name.removeprefix("reduce::")
+    if out is not None:
+        raise NotImplementedError(f"reduce::{name}: no out= for nested tensors")
+    call = lambda x, dims, keepdim: op.default(x, dims, keepdim, **keywords)  # noqa: E731
+    return reduce_jagged(name, call, x, dim, keepdim)
+
+
+def sum(
+    x: Tensor | None = None,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
+    **names: Unpack[TorchNames],
 ) -> Tensor:
     """The sum of the elements of ``x`` over ``dim``.
 
@@ -92,17 +127,18 @@ def sum(
         NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
             available for it.
     """
-    return _call_typed(_reduce.sum, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.sum, x, dim, keepdim, dtype, mode, out, names)
 
 
 def mean(
-    x: Tensor,
+    x: Tensor | None = None,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
+    **names: Unpack[TorchNames],
 ) -> Tensor:
     """The mean of the elements of ``x`` over ``dim``.
 
@@ -125,17 +161,18 @@ def mean(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.mean, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.mean, x, dim, keepdim, dtype, mode, out, names)
 
 
 def prod(
-    x: Tensor,
+    x: Tensor | None = None,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
+    **names: Unpack[TorchNames],
 ) -> Tensor:
     """The product of the elements of ``x`` over ``dim``, which may be several dims, as in :func:`sum`.
 
@@ -156,17 +193,18 @@ def prod(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.prod, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.prod, x, dim, keepdim, dtype, mode, out, names)
 
 
 def sumsq(
-    x: Tensor,
+    x: Tensor | None = None,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
     mode: str = "deterministic",
     out: Tensor | None = None,
+    **names: Unpack[TorchNames],
 ) -> Tensor:
     """The sum of the squares of the elements of ``x`` over ``dim``. No tensor of squares is made.
 
@@ -188,10 +226,17 @@ def sumsq(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.sumsq, x, dim, keepdim, dtype, mode, out)
+    return _call_typed(_reduce.sumsq, x, dim, keepdim, dtype, mode, out, names)
 
 
-def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
     """The largest element of ``x`` over ``dim``. NaN wins over every number, and +0 over -0.
 
     Its gradient is shared equally among the elements that are equal to the result, as in :func:`torch.amax`.
@@ -211,18 +256,32 @@ def amax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | No
             device, or overlaps ``x``.
         NotImplementedError: the dtype is not one of those accepted.
     """
-    return _call_plain(_reduce.amax, x, dim, keepdim, out)
+    return _call_plain(_reduce.amax, x, dim, keepdim, out, names)
 
 
-def amin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
     """The smallest element of ``x`` over ``dim``. NaN wins over every number, and -0 over +0.
 
     Arguments, result and errors are those of :func:`amax`.
     """
-    return _call_plain(_reduce.amin, x, dim, keepdim, out)
+    return _call_plain(_reduce.amin, x, dim, keepdim, out, names)
 
 
-def argmax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def argmax(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
     """The index of the first largest element of ``x`` over ``dim``. NaN is larger than every number, +0 equals -0.
 
     Where several dims are reduced, elements are counted in row-major order of these dims as they stand in ``x``. An
@@ -240,33 +299,48 @@ def argmax(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | 
     Raises:
         IndexError, RuntimeError, NotImplementedError: as in :func:`amax`.
     """
-    return _call_plain(_reduce.argmax, x, dim, keepdim, out)
+    return _call_plain(_reduce.argmax, x, dim, keepdim, out, names)
 
 
-def argmin(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+def argmin(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
     """The index of the first smallest element of ``x`` over ``dim``. NaN is smaller than every number, +0 equals -0.
 
     Arguments, result and errors are those of :func:`argmax`.
     """
-    return _call_plain(_reduce.argmin, x, dim, keepdim, out)
+    return _call_plain(_reduce.argmin, x, dim, keepdim, out, names)
 
 
 def _function_of(operator: Operator) -> Callable[..., Tensor]:
     """The function of a registered operator that has no text of its own above."""
 
     def typed(
-        x: Tensor,
+        x: Tensor | None = None,
         dim: Dims = None,
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
         mode: str = "deterministic",
         out: Tensor | None = None,
+        **names: Unpack[TorchNames],
     ) -> Tensor:
-        return _call_typed(operator.packet, x, dim, keepdim, dtype, mode, out)
+        return _call_typed(operator.packet, x, dim, keepdim, dtype, mode, out, names)
 
-    def plain(x: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-        return _call_plain(operator.packet, x, dim, keepdim, out)
+    def plain(
+        x: Tensor | None = None,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        out: Tensor | None = None,
+        **names: Unpack[TorchNames],
+    ) -> Tensor:
+        return _call_plain(operator.packet, x, dim, keepdim, out, names)
 
     function, like = (typed, sum) if operator.takes_dtype else (plain, amax)
     function.__name__ = function.__qualname__ = operator.name
