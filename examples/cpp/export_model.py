@@ -11,7 +11,7 @@ class Scores(torch.nn.Module):
     """How far each row's total is below the largest. No division: on a GPU inductor's rounds in its own way."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        total = torch_reduce.sum(torch.relu(x - 100), 1)
+        total = torch_reduce.sum(torch.relu(x - 100), 1, dtype=torch.float64)
         return total - torch_reduce.amax(total)
 
 

@@ -34,9 +34,9 @@ int main(int argc, char** argv) {
     const auto x = at::arange(rows * 1000, at::kFloat).view({rows, 1000}).to(device) / 7;
     const auto scores = model.run({x})[0];
     // What export_model.py's model computes, operator by operator.
-    const auto total = torch_reduce::sum(at::relu(x - 100), 1);
+    const auto total = torch_reduce::sum(at::relu(x - 100), 1, false, {.dtype = at::kDouble});
     const auto expected = total - torch_reduce::amax(total);
-    std::cout << rows << " rows: first score " << scores[0].item<float>() << "\n";
+    std::cout << rows << " rows: first score " << scores[0].item<double>() << "\n";
     ok &= scores.equal(expected);
   }
   const bool python = python_is_loaded();

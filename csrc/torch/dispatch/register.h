@@ -1,8 +1,9 @@
-// Registers kernels for the operators: from the dispatcher's four signatures to one request.
+// Registers kernels for the operators: from the dispatcher's five signatures to one request.
 #pragma once
 
 #include <torch/library.h>
 
+#include "by_name.h"
 #include "call.h"
 
 namespace torch_reduce {
@@ -48,7 +49,14 @@ struct Entry {
 };
 
 template <class Kernel>
+at::Tensor by_name(c10::DispatchKeySet keys, const at::Tensor& self, c10::string_view op, at::IntArrayRef dim,
+                   bool keepdim, c10::string_view dtype, c10::string_view mode) {
+  return Kernel::make(keys, request_by_name(op, dim, keepdim, dtype, mode), self);
+}
+
+template <class Kernel>
 void register_functional(torch::Library& m) {
+  m.impl("_by_name", TORCH_FN(by_name<Kernel>));
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Entry<Kernel, Op::Struct>::functional(m);
 #include <torch_reduce/operators.def>
 }

@@ -11,16 +11,6 @@
 namespace torch_reduce {
 namespace {
 
-Op parse_op(c10::string_view op) {
-  std::string known;
-  for (int i = 0; i < kOps; ++i) {
-    const char* each = name(static_cast<Op>(i));
-    if (op == each) return static_cast<Op>(i);
-    known += (i == 0 ? "" : i + 1 < kOps ? ", " : " and ") + std::string(each);
-  }
-  TORCH_CHECK_VALUE(false, "reduce: unknown operator \"", op, "\"; there are ", known);
-}
-
 // A flat JSON object, member by member.
 class Json {
  public:

@@ -129,6 +129,16 @@ bool share_memory(const at::Tensor& a, const at::Tensor& b) {
 
 }  // namespace
 
+Op parse_op(c10::string_view op) {
+  std::string known;
+  for (int i = 0; i < kOps; ++i) {
+    const char* each = name(static_cast<Op>(i));
+    if (op == each) return static_cast<Op>(i);
+    known += (i == 0 ? "" : i + 1 < kOps ? ", " : " and ") + std::string(each);
+  }
+  TORCH_CHECK_VALUE(false, "reduce: unknown operator \"", op, "\"; there are ", known);
+}
+
 DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
 
 DimMask reduced_dims(const Request& r, int64_t ndim) {
@@ -189,7 +199,9 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   for (int64_t d = 0; d < ndim; ++d) {
     strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
   }
-  const auto address = self.is_meta() ? 0 : reinterpret_cast<uintptr_t>(self.const_data_ptr());
+  // Memory that is not there begins at a multiple of everything.
+  const auto address = self.is_meta() ? static_cast<uintptr_t>(self.storage_offset()) * self.element_size()
+                                      : reinterpret_cast<uintptr_t>(self.const_data_ptr());
   return build_problem({r.op, checked.mode, to_dtype(self.scalar_type()), to_dtype(checked.type), alignment_of(address),
                         static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
                         strides});

@@ -25,6 +25,9 @@ struct DimMask {
 // None and [] mean all dims, as for torch.sum. IndexError, or RuntimeError for a repeated dim.
 DimMask reduced_dims(const Request& request, int64_t ndim);
 
+// The operator of this name, else ValueError.
+Op parse_op(c10::string_view name);
+
 // The core's name of a type that check() has let through.
 DType to_dtype(at::ScalarType type);
 

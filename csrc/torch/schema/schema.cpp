@@ -28,6 +28,10 @@ TORCH_LIBRARY(reduce, m) {
   m.def("exact_accumulate.dim(Tensor self, SymInt dim, bool keepdim=False) -> Tensor", kTags);
   m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", kTags);
   m.def("exact_normalize(Tensor acc) -> Tensor", kTags);
+  // All of these as graphs of torch.compile have them (dispatch/by_name.h). No dtype: "".
+  m.def("_by_name(Tensor self, str op, int[] dim, bool keepdim, str dtype, str mode) -> Tensor", kTags);
+  m.def("_exact_accumulate_by_name(Tensor self, int[] dim, bool keepdim) -> Tensor", kTags);
+  m.def("_exact_round_by_name(Tensor acc, str dtype, SymInt divisor) -> Tensor", kTags);
   m.def("_ties(Tensor self, Tensor result) -> Tensor", kTags);
   m.def(
       "_explain(Tensor self, int[1]? dim=None, *, str op=\"sum\", ScalarType? dtype=None, str mode=\"deterministic\", "

@@ -1,0 +1,81 @@
+#include "by_name.h"
+
+#include <ATen/core/DimVector.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "call.h"
+
+namespace torch_reduce {
+namespace {
+
+using ByName = at::Tensor(const at::Tensor&, c10::string_view, at::IntArrayRef, bool, c10::string_view,
+                          c10::string_view);
+using Accumulate = at::Tensor(const at::Tensor&, at::IntArrayRef, bool);
+using Round = at::Tensor(const at::Tensor&, c10::string_view, c10::SymInt);
+using TypedRound = at::Tensor(const at::Tensor&, at::ScalarType, c10::SymInt);
+
+template <class Function>
+c10::TypedOperatorHandle<Function> find(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Function>();
+}
+
+// At least one: AOTInductor's loader takes an empty list for an absent one. A scalar has a dim 0, as in torch.
+at::DimVector list_of(at::OptionalIntArrayRef dim, int64_t ndim) {
+  if (dim && !dim->empty()) return at::DimVector(dim->begin(), dim->end());
+  at::DimVector all(static_cast<size_t>(std::max<int64_t>(ndim, 1)));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::string name_of(at::ScalarType type) { return c10::getDtypeNames(type).first; }
+
+at::ScalarType parse_dtype(c10::string_view name) {
+  const auto& types = c10::getStringToDtypeMap();
+  const auto found = types.find(std::string(name));
+  TORCH_CHECK_VALUE(found != types.end(), "reduce: unknown dtype \"", name, "\"");
+  return found->second;
+}
+
+at::Tensor accumulate(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) {
+  static const auto op = find<Plain>("reduce::exact_accumulate");
+  return op.call(self, dim, keepdim);
+}
+
+at::Tensor round(const at::Tensor& acc, c10::string_view dtype, c10::SymInt divisor) {
+  static const auto op = find<TypedRound>("reduce::exact_round");
+  return op.call(acc, parse_dtype(dtype), std::move(divisor));
+}
+
+}  // namespace
+
+Request request_by_name(c10::string_view op, at::IntArrayRef dim, bool keepdim, c10::string_view dtype,
+                        c10::string_view mode) {
+  return {parse_op(op), dim, keepdim, dtype.empty() ? std::nullopt : std::optional(parse_dtype(dtype)), mode};
+}
+
+at::Tensor call_by_name(const Request& r, const at::Tensor& self) {
+  static const auto op = find<ByName>("reduce::_by_name");
+  return op.call(self, name(r.op), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode);
+}
+
+at::Tensor exact_accumulate_by_name(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
+  static const auto op = find<Accumulate>("reduce::_exact_accumulate_by_name");
+  return op.call(self, list_of(dim, self.dim()), keepdim);
+}
+
+at::Tensor exact_round_by_name(const at::Tensor& acc, at::ScalarType dtype, c10::SymInt divisor) {
+  static const auto op = find<Round>("reduce::_exact_round_by_name");
+  return op.call(acc, name_of(dtype), std::move(divisor));
+}
+
+// Not implicit: tracers would put the other operators back in their place.
+TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) {
+  m.impl("_exact_accumulate_by_name", TORCH_FN(accumulate));
+  m.impl("_exact_round_by_name", TORCH_FN(round));
+}
+
+}  // namespace torch_reduce
