@@ -31,7 +31,7 @@ at::DimVector list_of(at::OptionalIntArrayRef dim, int64_t ndim) {
   return all;
 }
 
-std::string name_of(at::ScalarType type) { return c10::getDtypeNames(type).first; }
+std::string name_of(at::ScalarType type) { return std::string(c10::getDtypeNames(type).first); }
 
 at::ScalarType parse_dtype(c10::string_view name) {
   const auto& types = c10::getStringToDtypeMap();
