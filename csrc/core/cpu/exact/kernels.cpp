@@ -3,7 +3,9 @@
 #include "core/cpu/exact/kernels.h"
 
 #include "core/contract/exact/round.h"
+#include "core/contract/integers.h"
 #include "core/cpu/exact/block.h"
+#include "core/cpu/exact/few.h"
 #include "core/cpu/simd/copy.h"
 #include "core/plan/tuning/cpu.h"
 
@@ -98,7 +100,75 @@ struct ExactJob {
         exact::round_words<F>([&](int w) { return sum.word[w]; }, divisor, exact::target_of(problem.out)));
   }
 
+  // Neighbours along the innermost kept dim, of a few elements each.
+  void run_few(int64_t task) const {
+    const Layout& l = problem.layout;
+    const KeptDim& inner = l.kept[l.kept_dims - 1];
+    const int64_t groups = (inner.size + plan.group - 1) / plan.group, first = task % groups * plan.group;
+    const int64_t output = task / groups * inner.size + first, count = least(plan.group, inner.size - first);
+    const Place place = place_of(output);
+    FewSums<T> sums;
+    sums.start(count);
+    T copies[kFewOutputs];
+    for_elements([&](int64_t offset) {
+      const T* x = in + place.in + offset;
+      if (inner.in_stride != 1) {
+        copy_elements(reinterpret_cast<const char*>(x), sizeof(T), inner.in_stride, count,
+                      reinterpret_cast<char*>(copies));
+        x = copies;
+      }
+      sums.add(x, count);
+    });
+    switch (problem.out) {
+      case DType::Float16:
+        return write_few<Half>(sums, output, count, place.out, inner);
+      case DType::BFloat16:
+        return write_few<BFloat16>(sums, output, count, place.out, inner);
+      case DType::Float32:
+        return write_few<float>(sums, output, count, place.out, inner);
+      default:
+        return write_few<double>(sums, output, count, place.out, inner);
+    }
+  }
+
+  // each(place among the elements of an output), for each of them.
+  template <class Each>
+  void for_elements(Each each) const {
+    const Layout& l = problem.layout;
+    int64_t index[kMaxDims] = {}, offset = 0;
+    for (int64_t i = 0; i < l.n; ++i) {
+      each(offset);
+      for (int d = l.reduced_dims - 1; d >= 0; --d) {
+        offset += l.reduced[d].stride;
+        if (++index[d] < l.reduced[d].size) break;
+        offset -= index[d] * l.reduced[d].stride;
+        index[d] = 0;
+      }
+    }
+  }
+
+  template <class Out>
+  void write_few(const FewSums<T>& sums, int64_t output, int64_t count, int64_t place, const KeptDim& inner) const {
+    const double divisor = traits_of(problem.op).divides ? static_cast<double>(problem.layout.n) : 1;
+    double value[kFewOutputs];
+    int64_t doubts[kFewOutputs];
+    round_few<!std::is_same<Out, double>::value>(sums, count, log2_above(problem.layout.n), divisor, value, doubts);
+    Out* const to = static_cast<Out*>(out) + place;
+    if (inner.out_stride == 1) {
+      for (int64_t j = 0; j < count; ++j) to[j] = Narrow<Out, double>::from(value[j]);
+    } else {
+      for (int64_t j = 0; j < count; ++j) to[j * inner.out_stride] = Narrow<Out, double>::from(value[j]);
+    }
+    for (int64_t j = 0; j < count; ++j) {
+      if (doubts[j] == 0) continue;
+      Superaccumulator<F> sum;
+      add_elements(in + place_of(output + j).in, 0, problem.layout.n, sum);
+      write(output + j, sum);
+    }
+  }
+
   void run(int64_t task) const {
+    if (plan.few) return run_few(task);
     const Layout& l = problem.layout;
     const int64_t group = task / plan.split, piece = task % plan.split;
     const int64_t begin = piece * plan.piece, end = least(begin + plan.piece, l.n);

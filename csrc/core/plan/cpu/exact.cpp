@@ -12,6 +12,15 @@ constexpr int64_t kGroup = 32;           // columns: two to four cache lines of 
 constexpr int64_t kPiece = 1 << 16;      // elements; what a thread is woken for
 constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up does not hold up the others for long
 
+// Whether sums of neighbouring outputs, element by element, take less time than superaccumulators, which are filled by
+// blocks of 1024. Elements that are copied first, as outputs are no neighbours in memory, cost more.
+constexpr int64_t kFewInColumns = 1024, kFewElsewhere = 128;
+
+bool has_few(const Layout& l) {
+  if (l.kept_dims == 0 || l.n == 0) return false;
+  return l.n <= (l.kept[l.kept_dims - 1].in_stride == 1 ? kFewInColumns : kFewElsewhere);
+}
+
 }  // namespace
 
 ExactPlan make_exact_plan(const Problem& p, bool words, int threads) {
@@ -19,6 +28,13 @@ ExactPlan make_exact_plan(const Problem& p, bool words, int threads) {
   ExactPlan plan;
   plan.words = words;
   if (l.outputs == 0) return plan;
+  plan.few = !words && has_few(l);
+  if (plan.few) {
+    plan.group = std::min(kFewOutputs, l.kept[l.kept_dims - 1].size);
+    plan.groups = l.outputs / l.kept[l.kept_dims - 1].size * ceil_div(l.kept[l.kept_dims - 1].size, plan.group);
+    plan.piece = l.n;
+    return plan;
+  }
   // Outputs that lie closer together than the elements of one share cache lines.
   if (l.kept_dims > 0 && l.reduced_dims > 0) {
     const KeptDim& kept = l.kept[l.kept_dims - 1];

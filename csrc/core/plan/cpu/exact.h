@@ -7,7 +7,11 @@
 
 namespace torch_reduce::cpu {
 
+// Outputs of a few elements that are summed side by side (cpu/exact/few.h).
+constexpr int64_t kFewOutputs = 64;
+
 struct ExactPlan {
+  bool few = false;   // elements an output: no superaccumulator unless one is needed
   int64_t group = 1;  // adjacent outputs that one task reduces, so that the cache lines they share are read once
   int64_t groups = 0;
   int64_t split = 1;  // pieces that an output's elements are cut into

@@ -1,0 +1,63 @@
+"""Sums of a few elements: with and without a superaccumulator, of neighbours and of outputs that lie apart."""
+
+import numpy as np
+import pytest
+import torch
+from exact_cases import check, every_dtype, finite_bits, of_bits, run
+
+from torch_reduce.testing import assert_same_bits, order_fill
+
+ROWS = 70  # more than are summed side by side
+
+
+def rows_of(kind, n, dtype):
+    """ROWS rows whose exponents are close together, somewhat apart, anywhere; or whose sums are next to ties."""
+    draw = np.random.default_rng(n)
+    if kind == "anywhere":
+        return finite_bits(ROWS * n, dtype, n).view(ROWS, n)
+    if kind == "apart":  # some rows have more octaves than a double
+        octaves = {torch.float16: 12, torch.bfloat16: 60, torch.float32: 45, torch.float64: 90}[dtype]
+        x = np.ldexp(draw.standard_normal((ROWS, n)), -draw.integers(0, octaves, (ROWS, n)))
+    elif kind == "ties":  # small integers, whose means and halves are often halfway between two numbers
+        x = draw.integers(-8, 9, (ROWS, n)) * (1 + 2.0 ** -torch.finfo(dtype).bits)
+    else:
+        x = draw.standard_normal((ROWS, n))
+    return torch.from_numpy(np.asarray(x, np.float64)).to(dtype)
+
+
+@every_dtype
+@pytest.mark.parametrize("kind", ["close", "apart", "anywhere", "ties"])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 50, 129])
+def test_every_layout(kind, n, dtype, device):
+    x = rows_of(kind, n, dtype)[: ROWS if n < 10 else 7]
+    check(x, device, 1)
+    expected = run(x, 1, device=device)
+    assert_same_bits(run(x.t().contiguous(), 0, device=device), expected)
+    assert_same_bits(run(x.t().contiguous().t(), 1, device=device), expected)
+    apart = torch.empty(x.shape[0], 3, n, 2, dtype=dtype)
+    apart[:, 1, :, 1] = x
+    assert_same_bits(run(apart[:, 1, :, 1], 1, device=device), expected)
+    out = torch.full((3 * x.shape[0],), torch.nan, dtype=dtype, device=device)
+    assert_same_bits(run(x, 1, device=device, out=out[::3]), expected)
+    assert out[1::3].isnan().all() and out[2::3].isnan().all()
+
+
+@every_dtype
+def test_what_is_not_finite_stays_with_its_neighbours_apart(dtype, device):
+    """One special element changes its own output alone."""
+    x = torch.from_numpy(order_fill(ROWS * 5)).to(dtype).view(ROWS, 5)
+    x[3, 2], x[40, 0], x[41, 4] = torch.inf, torch.nan, -torch.inf
+    x[42, :2] = torch.tensor([torch.inf, -torch.inf])
+    x[43] = -0.0
+    x[44] = of_bits(np.array([1]), dtype)  # the smallest subnormal
+    check(x, device, 1)
+    assert not run(x, 1, device=device)[43].signbit()
+
+
+@every_dtype
+def test_the_longest_columns(dtype, device):
+    """As many elements as are summed without a superaccumulator, and one more."""
+    for n in (1000, 1024, 1025):
+        x = rows_of("close", n, dtype)[:5].t().contiguous()
+        check(x, device, 0)
+        check(x * 0 + 1, device, 0)
