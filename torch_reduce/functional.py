@@ -8,7 +8,7 @@ float64, with any strides and any alignment, 0-d and empty ones too, and jagged 
 is made. The functions are differentiable (twice) and work under ``torch.func``, ``torch.compile`` and ``torch.export``;
 with ``out=`` they are not differentiable.
 
-In the modes ``"deterministic"`` and ``"atomic"`` finite elements may overflow on the way: the sum of
+In the modes ``"deterministic"`` and ``"atomic"`` finite sums may overflow on the way: the sum of
 ``[3e38, 3e38, -3e38, -3e38]`` in float32 is NaN. Mode ``"exact"`` gives 0, its real value. What is promised of bits
 begins at ``x``: an ``x`` that ``torch.compile`` fuses from other operations may have other elements than in eager mode,
 unless ``torch._inductor.config.emulate_precision_casts`` is set (docs/order.md).
@@ -177,7 +177,9 @@ def prod(
     """The product of the elements of ``x`` over ``dim``, which may be several dims, as in :func:`sum`.
 
     float16, bfloat16 and float32 accumulate in float32, float64 in float64, integers and bool in int64 with
-    wrap-around, or in float64 for a floating output type. A zero keeps IEEE's sign. The product of no elements is 1.
+    wrap-around, or in float64 for a floating output type. Exponents are integers of their own, so finite elements
+    neither overflow nor underflow on the way: the product of ``[1e-30, 1e-30, 1e30, 1e30]`` is 1. A zero keeps IEEE's
+    sign. The product of no elements is 1.
 
     Args:
         x: tensor of any shape and strides.

@@ -39,6 +39,34 @@ def _squares(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     return np.square(x)
 
 
+def _scaled(x: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """A significand in [0.5, 1), or what has none, and an exponent that is an integer of its own."""
+    pairs = np.empty(x.shape, [("significand", x.dtype), ("exponent", np.int64)])
+    pairs["significand"], more = np.frexp(x)
+    pairs["exponent"] = exponent + more
+    return pairs
+
+
+def _factors(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    return x if x.dtype.kind in "iu" else _scaled(x, np.zeros(x.shape, np.int64))
+
+
+def _multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return _scaled(a["significand"] * b["significand"], a["exponent"] + b["exponent"])
+
+
+def _one(pair: np.dtype) -> tuple:
+    return 1.0, 0
+
+
+def _unscaled(pair: np.ndarray, n: int) -> np.ndarray:
+    """Exact: a long double has the exponents of all results that a type of PyTorch has."""
+    if pair.dtype.names is None:
+        return pair
+    far = 8000
+    return np.ldexp(pair["significand"].astype(np.longdouble), np.clip(pair["exponent"], -far, far).astype(np.int32))
+
+
 def _indexed(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     pairs = np.empty(x.shape, [("value", x.dtype), ("index", np.int64)])
     pairs["value"], pairs["index"] = x, index
@@ -104,6 +132,7 @@ class Meaning:
     finish: Callable[[np.ndarray, int], np.ndarray] = _positive_zero
     floating: bool = False  # the result is, whatever the elements are
     outgrows_integers: bool = False  # integers with a floating result accumulate in fp64
+    wrapping: np.ufunc = np.add  # combines integers, in any order
     extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
     index: bool = False  # the result is the index of an element
     exact: bool = False  # there is a mode "exact"
@@ -118,7 +147,14 @@ class Meaning:
 MEANING = {
     "sum": Meaning(exact=True),
     "mean": Meaning(finish=_divided, floating=True, exact=True),
-    "prod": Meaning(combine=np.multiply, identity=1.0, finish=_as_it_is, outgrows_integers=True),
+    "prod": Meaning(
+        lift=_factors,
+        combine=_multiplied,
+        identity=_one,
+        finish=_unscaled,
+        wrapping=np.multiply,
+        outgrows_integers=True,
+    ),
     "sumsq": Meaning(lift=_squares, identity=0.0, finish=_as_it_is, outgrows_integers=True, twin=_sum_of_squares),
     "amax": Meaning(extreme=np.maximum),
     "amin": Meaning(extreme=np.minimum),
@@ -205,7 +241,8 @@ def result_shape(shape: Sequence[int], dim: Dims = None, keepdim: bool = False) 
 
 
 def round_once(values: np.ndarray, dtype: torch.dtype) -> Tensor:
-    """float32, float64 or int64 values as ``dtype``, rounded once to nearest, ties to even. Integers wrap around.
+    """float32, float64, long double or int64 values as ``dtype``, rounded once to nearest, ties to even. Integers wrap
+    around.
 
     Exact in between because a long double holds every float64 and every int64."""
     if dtype == torch.bool:
@@ -244,8 +281,8 @@ def model(
     compute = elements.dtype if meaning.selects else compute_dtype(op, x.dtype, dtype)
     with np.errstate(all="ignore"):
         values = meaning.lift(elements.numpy().astype(_numpy_type(compute)), np.arange(elements.shape[1]))
-        if isinstance(meaning.combine, np.ufunc) and compute == torch.int64:
-            total = meaning.combine.reduce(values, 1)  # they wrap around, so any order gives their bits
+        if compute == torch.int64 and not meaning.index:
+            total = meaning.wrapping.reduce(values, 1)  # they wrap around, so any order gives their bits
         else:
             total = canonical(values, op)
         return round_once(meaning.finish(total, values.shape[1]), dtype).reshape(shape)

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "host_device.h"
+#include "scaled.h"
 
 namespace torch_reduce::order {
 
@@ -88,57 +89,6 @@ struct Counter {
 };
 
 // ---- operators -----------------------------------------------------------------------------------------------------
-// For float and double. One IEEE operation each, whatever the compiler's flags: on the device the instruction is named,
-// which can neither fuse with a product before it (--fmad=true, nvcc's default) nor flush subnormals (--use_fast_math).
-
-TORCH_REDUCE_HD float add(float a, float b) {
-#if defined(__CUDA_ARCH__)
-  asm("add.rn.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a + b;
-#endif
-}
-TORCH_REDUCE_HD double add(double a, double b) {
-#if defined(__CUDA_ARCH__)
-  asm("add.rn.f64 %0, %0, %1;" : "+d"(a) : "d"(b));
-  return a;
-#else
-  return a + b;
-#endif
-}
-TORCH_REDUCE_HD float multiply(float a, float b) {
-#if defined(__CUDA_ARCH__)
-  asm("mul.rn.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a * b;
-#endif
-}
-TORCH_REDUCE_HD double multiply(double a, double b) {
-#if defined(__CUDA_ARCH__)
-  asm("mul.rn.f64 %0, %0, %1;" : "+d"(a) : "d"(b));
-  return a;
-#else
-  return a * b;
-#endif
-}
-TORCH_REDUCE_HD float divide(float a, float b) {
-#if defined(__CUDA_ARCH__)
-  asm("div.rn.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a / b;
-#endif
-}
-TORCH_REDUCE_HD double divide(double a, double b) {
-#if defined(__CUDA_ARCH__)
-  asm("div.rn.f64 %0, %0, %1;" : "+d"(a) : "d"(b));
-  return a;
-#else
-  return a / b;
-#endif
-}
 
 // finish() makes the result of n elements from their tree, in the compute type.
 struct Sum {
@@ -165,18 +115,24 @@ struct Mean : Sum {
   }
 };
 
+// Combines what lift() makes of the elements: finite ones neither overflow nor underflow on the way. The result is a
+// double that rounds to the type of the elements, or to a narrower one, as the product itself does.
 struct Prod {
+  template <class T>
+  static TORCH_REDUCE_HD Scaled<T> lift(T x) {
+    return scaled(x);
+  }
   template <class Acc>
   static constexpr TORCH_REDUCE_HD Acc identity() {
-    return Acc(1);
+    return {typename Acc::Word(1), 0};
   }
-  template <class Acc>
-  static TORCH_REDUCE_HD Acc combine(Acc a, Acc b) {
+  template <class T>
+  static TORCH_REDUCE_HD Scaled<T> combine(Scaled<T> a, Scaled<T> b) {
     return multiply(a, b);
   }
-  template <class Acc>
-  static TORCH_REDUCE_HD Acc finish(Acc a, int64_t) {
-    return a;
+  template <class T>
+  static TORCH_REDUCE_HD double finish(Scaled<T> a, int64_t) {
+    return value_of(a);
   }
 };
 

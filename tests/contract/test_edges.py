@@ -123,7 +123,6 @@ def test_overflow_on_the_way(device):
     assert torch_reduce.sum(torch.tensor([big, -big, big], device=device)).item() == torch.tensor(big).item()
     assert torch_reduce.sum(torch.tensor([big, big, -big], device=device), dtype=torch.float64).isfinite()
     assert torch_reduce.mean(torch.tensor([big, big], device=device)).item() == INF
-    assert torch_reduce.prod(torch.tensor([1e30, 1e30, 1e-30], device=device)).item() == INF
 
 
 def test_half_overflows_only_at_the_end(device):

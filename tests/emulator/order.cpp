@@ -107,11 +107,22 @@ int dispatch(int how, const Row<Acc>& row, int64_t grid) {
 
 int64_t pieces(int64_t n, int64_t piece) { return std::max<int64_t>((n + piece - 1) / piece, 1); }
 
+template <class T>
+int product(int how, const T* x, T* out, int64_t n, int64_t piece) {
+  using Acc = order::Scaled<T>;
+  const size_t threads = how == -256 ? 256 : how > 32 ? static_cast<size_t>(how) : 32;
+  const auto grid = static_cast<size_t>(pieces(n, piece));
+  std::vector<Acc> lifted(static_cast<size_t>(n)), values(grid * threads);
+  for (size_t i = 0; i < lifted.size(); ++i) lifted[i] = order::Prod::lift(x[i]);
+  const int status = dispatch<order::Prod>(how, Row<Acc>{lifted.data(), values.data(), n, piece}, pieces(n, piece));
+  for (size_t i = 0; i < values.size(); ++i) out[i] = static_cast<T>(order::Prod::finish(values[i], n));
+  return status;
+}
+
 template <class Acc>
 int reduce(int how, int prod, const Acc* x, Acc* out, int64_t n, int64_t piece) {
-  const Row<Acc> row{x, out, n, piece};
-  const int64_t grid = pieces(n, piece);
-  return prod ? dispatch<order::Prod>(how, row, grid) : dispatch<order::Sum>(how, row, grid);
+  if (prod) return product(how, x, out, n, piece);
+  return dispatch<order::Sum>(how, Row<Acc>{x, out, n, piece}, pieces(n, piece));
 }
 
 struct Relu {

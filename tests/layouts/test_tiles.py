@@ -86,7 +86,7 @@ def test_where_tiles_are_taken():
         (x[:4000, 3:].t(), None, {}),
         (images, None, {}),
         (x.view(16, 256, 4096).transpose(1, 2), (1, 2), {}),
-        (x.t(), None, {"op": "prod"}),
+        (x.t(), None, {"op": "sumsq"}),
     ):
         assert torch_reduce.explain(tensor, dim, device="cuda", **keywords).family == "tiles"
     for tensor, dim, keywords in (
@@ -96,6 +96,7 @@ def test_where_tiles_are_taken():
         (x.t(), None, {"mode": "atomic"}),
         (x.t(), None, {"mode": "exact"}),
         (x.t(), None, {"op": "amax"}),
+        (x.t(), None, {"op": "prod"}),  # of two words
         (x.t().to(torch.int32), None, {}),
         (images, (0, 2, 3), {}),
     ):

@@ -2,6 +2,8 @@
 // in place of its name. Its row is in include/torch_reduce/operators.def.
 #pragma once
 
+#include <torch_reduce/scaled.h>
+
 #include <limits>
 #include <type_traits>
 
@@ -15,9 +17,10 @@ struct Traits {
   // What is combined, by the compute type.
   template <class Word>
   using Accumulator = Word;
-  // lift() makes that of an element in the compute type. It makes identity() of identity(), but for the index, unless
-  // no element changes nothing: then `masks_missing`, and what is missing is not lifted.
-  static constexpr bool lifts = false;
+  // lift() makes that of an element in the compute type, of a floating or of an integer one. It makes identity() of
+  // identity(), but for the index, unless no element changes nothing: then `masks_missing`, and what is missing is not
+  // lifted.
+  static constexpr bool lifts = false, lifts_integers = false;
   template <class Acc>
   static TR_HD Acc lift(Acc x) {
     return x;
@@ -25,6 +28,8 @@ struct Traits {
   static constexpr bool masks_missing = false;
   // lift() takes the element's number among those of its output too.
   static constexpr bool needs_index = false;
+  // combine() is multiplication. Of several words, it is that of order::Scaled.
+  static constexpr bool multiplies = false;
   // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
   static constexpr bool adds = false;
   // combine(), of which combine(a, b) and combine(b, a) have the same bits, takes one of the two: any order gives the
@@ -118,38 +123,64 @@ struct Mean : Sum {
   }
 };
 
+// Finite elements neither overflow nor underflow on the way: exponents have a word of their own. Integers wrap around.
 struct Prod : Traits {
+  template <class Word>
+  using Accumulator = std::conditional_t<is_integer<Word>, Word, order::Scaled<Word>>;
+  static constexpr bool lifts = true;
+  static constexpr bool multiplies = true;
   static constexpr bool outgrows_integers = true;
   static constexpr bool widens_on_cuda = true, widens_on_cpu = true;
   static constexpr bool has_few_kernels = true;
-  template <class Acc>
-  static constexpr TR_HD Acc identity() {
-    return Acc(1);
-  }
-  template <class Acc>
-  static TR_HD Acc combine(Acc a, Acc b) {
-    if constexpr (std::is_integral<Acc>::value) {
-      return static_cast<Acc>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  template <class Word>
+  static TR_HD Accumulator<Word> lift(Word x) {
+    if constexpr (is_integer<Word>) {
+      return x;
     } else {
-      return a * b;
+      return order::scaled(x);
+    }
+  }
+  // Of elements and of what is combined.
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return T(1);
+    } else {
+      return {typename T::Word(1), typename T::Exponent(0)};
     }
   }
   template <class Acc>
-  static TR_HD Acc finish(Acc a, int64_t) {
-    return a;
+  static TR_HD Acc combine(Acc a, Acc b) {
+    if constexpr (is_integer<Acc>) {
+      return static_cast<Acc>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    } else {
+      return order::multiply(a, b);
+    }
+  }
+  template <class Acc>
+  static TR_HD auto finish(Acc a, int64_t) {
+    if constexpr (is_integer<Acc>) {
+      return a;
+    } else {
+      return order::value_of(a);
+    }
   }
 };
 
 // The sum of squares, each rounded once. Squares have no sign, so that 0 is the identity, of elements too.
 struct Sumsq : Traits {
-  static constexpr bool lifts = true;
+  static constexpr bool lifts = true, lifts_integers = true;
   static constexpr bool adds = true;
   static constexpr bool outgrows_integers = true;
   static constexpr bool has_few_kernels = true;
   static constexpr bool widens_on_cuda = true;
   template <class Acc>
   static TR_HD Acc lift(Acc x) {
-    return Prod::combine(x, x);
+    if constexpr (is_integer<Acc>) {
+      return Prod::combine(x, x);
+    } else {
+      return x * x;
+    }
   }
   template <class Acc>
   static constexpr TR_HD Acc identity() {
@@ -205,7 +236,7 @@ struct Min : Traits {
 struct ArgMax : Traits {
   template <class Word>
   using Accumulator = Indexed<Word>;
-  static constexpr bool lifts = true;
+  static constexpr bool lifts = true, lifts_integers = true;
   static constexpr bool needs_index = true;
   static constexpr bool selects = true;
   static constexpr bool gives_int64 = true;

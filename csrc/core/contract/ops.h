@@ -36,17 +36,20 @@ inline const char* name(Op op) {
 
 // The traits of an operator that is known at run time.
 struct TraitsOf {
-  int words;
-  bool lifts, needs_index, adds, selects, gives_int64, mirrored, divides, outgrows_integers, has_few_kernels, has_exact,
-      sums_in_128_bits;
+  int words, words_of_integers;  // of an accumulator, by the kind of the compute type
+  bool lifts, lifts_integers, masks_missing, needs_index, adds, selects, gives_int64, mirrored, divides,
+      outgrows_integers, has_few_kernels, has_exact, sums_in_128_bits;
 };
 template <class O>
 constexpr TR_HD TraitsOf traits_of() {
   constexpr int words = words_of<accumulator_of<O, float>>;
   static_assert(words == words_of<accumulator_of<O, double>> && words <= 4,
-                "as many words of every type, four at most");
+                "as many words of every floating type, four at most");
   return {words,
+          words_of<accumulator_of<O, int64_t>>,
           O::lifts,
+          O::lifts_integers,
+          O::masks_missing,
           O::needs_index,
           O::adds,
           O::selects,
@@ -64,6 +67,14 @@ constexpr TR_HD TraitsOf traits_of(Op op) {
 #include <torch_reduce/operators.def>
   };
   return traits[static_cast<int>(op)];
+}
+
+// Bytes of what is combined, and whether that is one word.
+constexpr TR_HD int64_t accumulator_bytes(const TraitsOf& op, DType compute) {
+  return (is_floating(compute) ? op.words : op.words_of_integers) * static_cast<int64_t>(size_of(compute));
+}
+constexpr TR_HD bool has_scalars(const TraitsOf& op, DType compute) {
+  return accumulator_bytes(op, compute) == static_cast<int64_t>(size_of(compute));
 }
 
 // Those of the operator whose kernels the GPU runs for it: which of them exist is a matter of these.

@@ -24,9 +24,7 @@ struct Problem {
 };
 
 // Bytes of what the operator combines.
-inline int64_t accumulator_bytes(const Problem& p) {
-  return traits_of(p.op).words * static_cast<int64_t>(size_of(p.compute));
-}
+inline int64_t accumulator_bytes(const Problem& p) { return accumulator_bytes(traits_of(p.op), p.compute); }
 
 // Whether superaccumulators do the work. Integers are exact in every mode.
 inline bool is_accumulated(const Problem& p) { return p.mode == Mode::Exact && is_floating(p.compute); }

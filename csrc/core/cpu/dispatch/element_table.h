@@ -59,6 +59,10 @@ void chunks_of_halves(const char* bytes, int64_t chunks, Ahead, Int128* out) {
   out[0] = static_cast<Int128>(high) * (Int128(1) << 32) + low;
 }
 
+// Whether elements are combined as they are: what the loops over strips, bundles and blocks are written for.
+template <class Op, class Acc>
+constexpr bool takes_elements = !Op::lifts && is_scalar<Acc>;
+
 template <class Op, class T, class Acc>
 Elements<Acc> reading() {
   Elements<Acc> e = converting<Op, T, Acc>();
@@ -68,17 +72,20 @@ Elements<Acc> reading() {
   e.windows = windows<Op, T, Acc>;
   e.chunks = chunks<Op, T, Acc>;
   e.rest = rest<Op, T, Acc>;
-  if constexpr (has_column_blocks<Op, T, Acc>) e.blocks = column_blocks<Op, T, Acc>;
-  if constexpr (!order_free<Op, Acc>) {
+  if constexpr (has_column_blocks<Op, T, Acc> && takes_elements<Op, Acc>) e.blocks = column_blocks<Op, T, Acc>;
+  if constexpr (!order_free<Op, Acc> && takes_elements<Op, Acc>) {
     e.strip = strip<Op, T, Acc>;
     e.bundle_leaves = bundle_leaves<Op, T, Acc>;
   }
   return e;
 }
 
-// Whether elements of some type are read by loops of their own: plans ask is_read_directly().
+// Whether elements of some type are read by loops of their own: plans ask is_read_directly(). Vectors lift elements,
+// but the loops where the order is free do not.
 template <class Op, class Acc>
-constexpr bool are_read = !Op::lifts && !std::is_same<Acc, Int128>::value;
+constexpr bool are_read = order_free<Op, Acc> ? !(is_integer<word_of<Acc>> ? Op::lifts_integers : Op::lifts) &&
+                                                    !std::is_same<Acc, Int128>::value
+                                              : has_vectors<Op, Acc>;
 
 template <class Op, class T, class Acc>
 Elements<Acc> common() {

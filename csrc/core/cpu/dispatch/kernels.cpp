@@ -75,9 +75,9 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
   if (plan.way == Way::Chunks) {
     reduce_chunks(job, threads);
   } else if (plan.way == Way::Bundles) {
-    if constexpr (are_read<Op, Acc> && has_vectors<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
+    if constexpr (has_vectors<Op, Acc> && takes_elements<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
   } else if (plan.way == Way::Strips) {
-    if constexpr (are_read<Op, Acc> && has_vectors<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
+    if constexpr (has_vectors<Op, Acc> && takes_elements<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
   } else if (plan.way == Way::Segments) {
     if constexpr (are_read<Op, Acc>) in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {

@@ -226,7 +226,7 @@ class Source {
     for (int64_t i = 0; i < count; i += kLeaves) {
       const int64_t size = smaller(kLeaves, count - i);
       elements_.convert(x + i * stride * elements_.size, stride, size, index + i * step, step, block);
-      for (int64_t j = 0; j < size; ++j) out[i + j] = Op::combine(out[i + j], block[j]);
+      combine_all<Op>(out + i, block, size, out + i);
     }
   }
 

@@ -119,10 +119,7 @@ class ShortRowsKernel {
     }
   }
 
-  static void combine_rows(const Acc* x, int64_t count, Acc* y) {
-    TR_VECTORIZE
-    for (int64_t c = 0; c < count; ++c) y[c] = Op::combine(x[c], x[count + c]);
-  }
+  static void combine_rows(const Acc* x, int64_t count, Acc* y) { combine_all<Op>(x, x + count, count, y); }
 
   const Job<Op, Acc>& job_;
   Source<Op, Acc> source_;

@@ -33,8 +33,8 @@ TR_HD void ordered_chunk(const char* const* x, int64_t prefetch, Acc* __restrict
   for (int i = 0; i < kLeaves * Group; i += kWidth) {
     const int64_t read = i * Steps * sizeof(T);
     if (!Steadily && prefetch && read % kBurst == 0) prefetch_bytes(ahead + read, kBurst);
-    const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, Group, kVectors, Steadily>(x, i, ahead);
-    __builtin_memcpy(out + i / kVectors, &v, sizeof(v));
+    const Lanes<Op, Acc> v = chunk_subtrees<Op, T, Acc, Steps, Group, kVectors, Steadily>(x, i, ahead);
+    store_lanes<Op>(v, out + i / kVectors);
   }
 }
 
@@ -54,12 +54,18 @@ template <class Op, class Acc, int Levels, class T>
 void ordered_trees(const T* x, int64_t count, Acc* out) {
   int64_t i = 0;
   for (; i + kLanes<Acc> <= count; i += kLanes<Acc>) {
-    const Vector<Acc> v = element_subtrees<Op, Acc, 1 << Levels>(x + (i << Levels));
-    __builtin_memcpy(out + i, &v, sizeof(v));
+    const Lanes<Op, Acc> v = element_subtrees<Op, Acc, 1 << Levels>(x + (i << Levels));
+    store_lanes<Op>(v, out + i);
   }
   for (; i < count; ++i) {
     Acc leaf[1 << Levels];
-    for (int l = 0; l < 1 << Levels; ++l) leaf[l] = element<Acc>(x[(i << Levels) + l]);
+    for (int l = 0; l < 1 << Levels; ++l) {
+      if constexpr (std::is_same<T, Acc>::value && !Op::lifts) {
+        leaf[l] = x[(i << Levels) + l];
+      } else {
+        leaf[l] = leaf_of<Op, Acc>(x[(i << Levels) + l]);
+      }
+    }
     out[i] = tree<Op>(leaf);
   }
 }
@@ -99,7 +105,14 @@ TR_HD void free_fold(Leaf* leaf, int64_t group, Acc* __restrict out) {
 template <class Op, class T, class Acc>
 void trees(const char* bytes, int levels, int64_t count, Acc* out) {
   const T* x = reinterpret_cast<const T*>(bytes);
-  if (levels == 0) return convert<T, Acc>(bytes, 1, count, out);
+  if (levels == 0) {
+    if constexpr (is_scalar<Acc> && !Op::lifts) {
+      convert<T, Acc>(bytes, 1, count, out);
+    } else {
+      for (int64_t i = 0; i < count; ++i) out[i] = leaf_of<Op, Acc>(x[i]);
+    }
+    return;
+  }
   if constexpr (order_free<Op, Acc>) {
     constexpr int64_t kBlock = 512;
     Acc block[kBlock];
@@ -167,7 +180,7 @@ void chunks(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
       free_leaves<Op, T, Acc>(steps, c > 0, 1, leaf);
     }
     free_fold<Op>(leaf, 1, out);
-  } else if constexpr (has_rolled<T, Acc>) {
+  } else if constexpr (has_rolled<Op, T, Acc>) {
     const T* x = reinterpret_cast<const T*>(bytes);
     for (int64_t c = 0; c < count; ++c) rolled<Op, 0>(x + c * kChunk, kSteps, 0, out + c * kSubtrees);
   } else {
@@ -200,7 +213,7 @@ void rest(const char* bytes, int64_t n, Ahead ahead, Acc* out) {
       leaf_loop<Op, Leaf, 1, 1, true>(&step, n - s * kLeaves < kLeaves ? n - s * kLeaves : kLeaves, leaf);
     }
     free_fold<Op>(leaf, 1, out);
-  } else if constexpr (has_rolled<T, Acc>) {
+  } else if constexpr (has_rolled<Op, T, Acc>) {
     rolled_chunk<Op>(x, n, out);
   } else {
     touch(bytes, n * sizeof(T), ahead);
@@ -211,8 +224,8 @@ void rest(const char* bytes, int64_t n, Ahead ahead, Acc* out) {
 // The trees over kSubtrees values each, in place.
 template <class Op, class Acc>
 void fold_subtrees(Acc* x, int64_t count) {
-  if constexpr (has_vectors<Op, Acc>) {
-    if (count % kLanes<Acc> == 0) return ordered_trees<Op, Acc, 4>(x, count, x);
+  if constexpr (has_vectors<Op, Acc> && is_scalar<Acc>) {
+    if (count % kLanes<Acc> == 0) return ordered_trees<Lifted<Op>, Acc, 4>(x, count, x);
   }
   fold<Op>(x, kSubtrees, count);
 }

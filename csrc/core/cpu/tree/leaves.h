@@ -15,6 +15,12 @@ struct LeafType {
   using type = std::conditional_t<Op::selects, extreme_type, sum_type>;
 };
 
+// An element as what is combined.
+template <class Op, class Acc, class T>
+TR_HD Acc leaf_of(T x) {
+  return lift<Op>(element<word_of<Acc>>(x));
+}
+
 template <class T, class Acc>
 void convert(const char* bytes, int64_t stride, int64_t count, Acc* __restrict out) {
   const T* x = reinterpret_cast<const T*>(bytes);
@@ -52,18 +58,37 @@ TR_HD Leaf leaf_tree(const T* const* x, int64_t i) {
     const Leaf left = leaf_tree<Op, Leaf, Steps, Leaves / 2>(x, i);
     return Op::combine(left, leaf_tree<Op, Leaf, Steps, Leaves / 2>(x + Leaves / 2 * Steps, i));
   } else {
-    Leaf v = element<Leaf>(x[0][i]);
-    if constexpr (Steps > 1) v = Op::combine(v, element<Leaf>(x[1][i]));
-    if constexpr (Steps > 2) v = Op::combine(v, element<Leaf>(x[2][i]));
-    if constexpr (Steps > 3) v = Op::combine(v, element<Leaf>(x[3][i]));
+    Leaf v = leaf_of<Op, Leaf>(x[0][i]);
+    if constexpr (Steps > 1) v = Op::combine(v, leaf_of<Op, Leaf>(x[1][i]));
+    if constexpr (Steps > 2) v = Op::combine(v, leaf_of<Op, Leaf>(x[2][i]));
+    if constexpr (Steps > 3) v = Op::combine(v, leaf_of<Op, Leaf>(x[3][i]));
     return v;
+  }
+}
+
+// The same of neighbouring positions, a lane each.
+template <class Op, class Acc, int Steps, int Leaves, class T>
+TR_HD Lanes<Op, Acc> lanes_tree(const T* const* x, int64_t i) {
+  if constexpr (Leaves > 1) {
+    const auto left = lanes_tree<Op, Acc, Steps, Leaves / 2>(x, i);
+    return Op::combine(left, lanes_tree<Op, Acc, Steps, Leaves / 2>(x + Leaves / 2 * Steps, i));
+  } else {
+    const char* step[Steps];
+    for (int s = 0; s < Steps; ++s) step[s] = reinterpret_cast<const char*>(x[s] + i);
+    return read_steps<Op, T, Acc, Steps, kLanes<Acc>>(step, 0);
   }
 }
 
 // With Onto, out[i] is combined with that, else it becomes that.
 template <class Op, class Leaf, int Steps, int Leaves, bool Onto, class T, class Acc>
 TR_HD void leaf_loop(const T* const* x, int64_t count, Acc* __restrict out) {
-  for (int64_t i = 0; i < count; ++i) {
+  int64_t first = 0;
+  if constexpr (has_lanes_of_words<Op, Acc>) {
+    for (; first + kLanes<Acc> <= count; first += kLanes<Acc>) {
+      store_lanes<Op>(lanes_tree<Op, Acc, Steps, Leaves>(x, first), out + first);
+    }
+  }
+  for (int64_t i = first; i < count; ++i) {
     const Acc v = static_cast<Acc>(leaf_tree<Op, Leaf, Steps, Leaves>(x, i));
     out[i] = Onto ? Op::combine(out[i], v) : v;
   }
@@ -90,7 +115,7 @@ void read_leaves(const char* const* bytes, int64_t count, Acc* out) {
         half_to_float(reinterpret_cast<const Half*>(bytes[r]) + i, size, staged[r]);
         x[r] = staged[r];
       }
-      leaf_loop<Op, float, Steps, Leaves, false>(x, size, out + i);
+      leaf_loop<Op, Acc, Steps, Leaves, false>(x, size, out + i);
     }
   } else {
     const T* x[kRows];

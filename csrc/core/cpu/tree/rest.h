@@ -9,22 +9,22 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 // The trees of chunk_subtrees() over leaves of `Steps` elements each, and one more before leaf `longer`. What `edge`
 // has stands for those in x[Steps] that do not fill a read.
 template <class Op, class T, class Acc, int Steps, int Vectors>
-TR_HD Vector<Acc> rest_levels(const char* const* x, int i, int longer, const char* edge) {
+TR_HD Lanes<Op, Acc> rest_levels(const char* const* x, int i, int longer, const char* edge) {
   constexpr int kRead = kReadLevels<T, 1>;
   if constexpr (Vectors > 1 << kRead) {
     constexpr int kHalf = Vectors / 2;
-    const Vector<Acc> left = rest_levels<Op, T, Acc, Steps, kHalf>(x, i, longer, edge);
+    const Lanes<Op, Acc> left = rest_levels<Op, T, Acc, Steps, kHalf>(x, i, longer, edge);
     return halve<Op, Acc, 1, log2_of(kHalf) - kRead>(
         left, rest_levels<Op, T, Acc, Steps, kHalf>(x, i + kHalf * kLanes<Acc>, longer, edge));
   } else {
     if (i < longer) {
       const bool fills = i + kReadWidth<T, Acc> <= longer;
-      const auto last = read<T, Acc, 1>(fills ? x[Steps] + i * sizeof(T) : edge, 0);
+      const auto last = read<Op, T, Acc, 1>(fills ? x[Steps] + i * sizeof(T) : edge, 0);
       if constexpr (Steps == 0) return over_reads<Op>(last);
       if constexpr (Steps > 0) return over_reads<Op>(combine<Op>(read_steps<Op, T, Acc, Steps, 1>(x, i), last));
     }
     if constexpr (Steps > 0) return over_reads<Op>(read_steps<Op, T, Acc, Steps, 1>(x, i));
-    return Op::template identity<Acc>() - Vector<Acc>{};
+    return in_all_lanes<Op>(Op::template identity<Acc>());
   }
 }
 
@@ -35,12 +35,12 @@ __attribute__((noinline)) void partial_step(const char* const* x, int longer, Ac
   const int whole = longer / kReadWidth<T, Acc> * kReadWidth<T, Acc>;
   const Edge<Op, T, Acc> edge(x[Steps] + whole * sizeof(T), longer - whole);
   for (int i = 0; i < kLeaves; i += kWidth) {
-    Vector<Acc> v = Op::template identity<Acc>() - Vector<Acc>{};  // of subtrees without an element
+    Lanes<Op, Acc> v = in_all_lanes<Op>(Op::template identity<Acc>());  // of subtrees without an element
     if (Steps > 0 || i < longer) {
       v = order<Acc, 1, log2_of(kVectors) - kReadLevels<T, 1>>(
           rest_levels<Op, T, Acc, Steps, kVectors>(x, i, longer, edge.bytes()));
     }
-    __builtin_memcpy(out + i / kVectors, &v, sizeof(v));
+    store_lanes<Op>(v, out + i / kVectors);
   }
 }
 
@@ -49,8 +49,8 @@ template <class Op, class T, class Acc, int Steps>
 __attribute__((noinline)) void whole_steps(const char* const* x, Acc* __restrict out) {
   constexpr int kVectors = kLeaves / kSubtrees;
   for (int i = 0; i < kLeaves; i += kVectors * kLanes<Acc>) {
-    const Vector<Acc> v = chunk_subtrees<Op, T, Acc, Steps, 1, kVectors, false>(x, i, x[0]);
-    __builtin_memcpy(out + i / kVectors, &v, sizeof(v));
+    const Lanes<Op, Acc> v = chunk_subtrees<Op, T, Acc, Steps, 1, kVectors, false>(x, i, x[0]);
+    store_lanes<Op>(v, out + i / kVectors);
   }
 }
 

@@ -9,8 +9,9 @@
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 // Half of the 32 registers; AVX2 has 16 of half the width.
-template <class T, class Acc>
-constexpr bool has_rolled = kVectorBytes == 64 && std::is_same<T, float>::value && std::is_same<Acc, float>::value;
+template <class Op, class T, class Acc>
+constexpr bool has_rolled =
+    kVectorBytes == 64 && std::is_same<T, float>::value && std::is_same<Acc, float>::value && !Op::lifts;
 
 // The first `count` leaves of a vector, and identities; x may then be anywhere that can be read if `count` is 0.
 template <class Op>

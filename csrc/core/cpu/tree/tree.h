@@ -2,14 +2,26 @@
 #pragma once
 
 #include "core/cpu/element/elements.h"
+#include "core/cpu/simd/lanes.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 // One level: y[i] = x[2i], x[2i+1] combined. y may be x.
 template <class Op, class Acc>
 void halve(const Acc* x, int64_t count, Acc* y) {
+  int64_t i = 0;
+  if constexpr (has_lanes_of_words<Op, Acc>) {
+    using Word = Vector<word_of<Acc>>;
+    constexpr std::make_integer_sequence<int, kLanes<Acc>> lanes{};
+    for (; i + kLanes<Acc> <= count; i += kLanes<Acc>) {
+      const auto a = load_lanes<Op>(x + 2 * i), b = load_lanes<Op>(x + 2 * i + kLanes<Acc>);
+      const auto left = each_word<Word>(a, b, [&](Word v, Word w) { return every_other<0, 1>(v, w, lanes); });
+      const auto right = each_word<Word>(a, b, [&](Word v, Word w) { return every_other<1, 1>(v, w, lanes); });
+      store_lanes<Op>(Op::combine(left, right), y + i);
+    }
+  }
   TR_VECTORIZE
-  for (int64_t i = 0; i < count; ++i) y[i] = Op::combine(x[2 * i], x[2 * i + 1]);
+  for (int64_t j = i; j < count; ++j) y[j] = Op::combine(x[2 * j], x[2 * j + 1]);
 }
 
 // The trees of `count` neighbouring arrays of `size` values (a power of two), in place: x[i] is the i-th result.
@@ -24,10 +36,8 @@ template <class Op, class Acc>
 TR_HD void fold_columns_inlined(Acc* x, int64_t size, int64_t width) {
   for (size /= 2; size >= 1; size /= 2) {
     for (int64_t i = 0; i < size; ++i) {
-      const Acc *left = x + 2 * i * width, *right = left + width;
-      Acc* y = x + i * width;
-      TR_VECTORIZE
-      for (int64_t c = 0; c < width; ++c) y[c] = Op::combine(left[c], right[c]);
+      const Acc* left = x + 2 * i * width;
+      combine_all<Op>(left, left + width, width, x + i * width);
     }
   }
 }
@@ -132,9 +142,7 @@ class ColumnStack {
   }
 
  private:
-  void combine_into(const Acc* __restrict left, Acc* __restrict v) {
-    for (int64_t c = 0; c < width_; ++c) v[c] = Op::combine(left[c], v[c]);
-  }
+  void combine_into(const Acc* __restrict left, Acc* __restrict v) { combine_all<Op>(left, v, width_, v); }
 
   Acc* row_[66];
   int top_;

@@ -220,7 +220,7 @@ template <class O, class Acc>
 using Finished = decltype(O::finish(std::declval<Acc>(), int64_t{}));
 template <class O, class In, class Acc>
 using LikelyOut = std::conditional_t<
-    !is_scalar<Acc>, Finished<O, Acc>,
+    O::gives_int64, int64_t,
     std::conditional_t<
         std::is_same<Acc, Int128>::value, double,
         std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, word_of<Acc>, In>>>;

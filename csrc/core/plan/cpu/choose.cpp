@@ -84,7 +84,7 @@ int64_t strip_of_columns(const Problem& p, int threads, int64_t padded_chunks) {
 int64_t block_rows(const Problem& p, int vectors, const CpuPlan& plan) {
   const Layout& l = p.layout;
   if (l.reduced_dims == 0 || l.kept[l.kept_dims - 1].in_stride != 1) return 0;
-  if (!is_floating(p.in) || !is_read_directly(p)) return 0;
+  if (!is_floating(p.in) || !is_read_directly(p) || !takes_elements(p)) return 0;
   const auto size = static_cast<int64_t>(size_of(p.in));
   const bool is_extreme = traits_of(p.op).selects;
   if (is_extreme && (size == 8 || vectors == 16)) return 0;
@@ -118,10 +118,13 @@ bool is_for_one_thread(const Layout& l) {
 }
 
 bool is_read_directly(const Problem& p) {
-  if (p.as_bool || traits_of(p.op).lifts) return false;
+  const TraitsOf op = traits_of(p.op);
+  if (p.as_bool || op.needs_index || op.masks_missing || (!is_floating(p.compute) && op.lifts_integers)) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
 }
+
+bool takes_elements(const Problem& p) { return !traits_of(p.op).lifts && has_scalars(traits_of(p.op), p.compute); }
 
 void share_out(int threads, int64_t least, CpuPlan& plan) {
   plan.workers = std::min<int64_t>(threads, ceil_div(plan.tasks, least));

@@ -8,7 +8,7 @@ namespace torch_reduce::cpu {
 
 bool has_chunk_columns(const Problem& p) {
   const Layout& l = p.layout;
-  if (traits_of(p.op).words > 1) return false;  // the results of chunks are one word, and know no index
+  if (!has_scalars(traits_of(p.op), p.compute)) return false;  // results of chunks are elements
   if (l.reduced_dims < 2 || l.kept_dims + l.reduced_dims >= kMaxDims || l.n == 0) return false;
   const ReducedDim &inner = l.reduced[l.reduced_dims - 1], &outer = l.reduced[l.reduced_dims - 2];
   if (inner.size % kChunk != 0 || outer.stride == 0 || outer.stride >= inner.stride) return false;

@@ -42,6 +42,9 @@ struct CpuPlan {
 // Whether kernels read the elements themselves; those of rare types are converted first (cpu/dispatch/element_table.h).
 bool is_read_directly(const Problem& problem);
 
+// Whether the loops over strips, bundles and blocks can combine its elements as they are.
+bool takes_elements(const Problem& problem);
+
 // Whether there are so few elements that make_plan() takes no more than one thread for them.
 TR_SHARED bool is_for_one_thread(const Layout& layout);
 

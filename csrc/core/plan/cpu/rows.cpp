@@ -13,7 +13,7 @@ namespace {
 // Whether chunks may be reduced many at a time, each into a partial. Where results do not depend on the order there are
 // better ways.
 bool reduces_chunks(const Problem& p) {
-  if (is_order_free(p.op, p.compute) || !is_read_directly(p)) return false;
+  if (is_order_free(p.op, p.compute) || !is_read_directly(p) || !takes_elements(p)) return false;
   return p.layout.n > 0 && p.layout.outputs * chunk_count(p.layout.n) <= kMostChunkColumns;
 }
 

@@ -37,7 +37,7 @@ constexpr bool are_untyped(const TraitsOf& op, DType compute) {
 }
 
 // Accumulators of several words have kernels for aligned loads and for single elements, in the canonical order.
-constexpr bool are_scalar(const Types& t) { return t.op.words == 1; }
+constexpr bool are_scalar(const Types& t) { return has_scalars(t.op, t.compute); }
 
 constexpr bool have_rows(const Types& t, Access a) {
   const auto element = static_cast<int64_t>(size_of(t.in));
@@ -83,7 +83,7 @@ constexpr bool have_columns(const Types& t, Access a) {
 // Columns of which a thread has all elements: as many as its registers hold the values of.
 constexpr bool have_stacked_columns(const Types& t, Access a) {
   const auto width = a == Access::Pairs ? 2 : 16 / static_cast<int64_t>(size_of(t.in));
-  const auto bytes = width * t.op.words * static_cast<int64_t>(size_of(t.compute));
+  const auto bytes = width * accumulator_bytes(t.op, t.compute);
   return (a == Access::Contiguous || a == Access::Pairs) && have_columns(t, a) && bytes <= tuning::kStackedBytes;
 }
 
