@@ -27,6 +27,16 @@ TR_HD bool any_negative(Bits v) {
 #endif
 }
 
+// a * b * ..., of the first `count`, each of them scaled. A call, as it is rare and long.
+template <class V>
+__attribute__((noinline)) order::Scaled<V> scaled_product(int count, V a, V b, V c, V d) {
+  order::Scaled<V> product = order::scaled(a);
+  if (count > 1) product = order::multiply(product, order::scaled(b));
+  if (count > 2) product = order::multiply(product, order::scaled(c));
+  if (count > 3) product = order::multiply(product, order::scaled(d));
+  return product;
+}
+
 // x[0] * x[1] * ..., in that sequence.
 template <class V, int Count>
 TR_HD order::Scaled<V> product_of(const V (&x)[Count]) {
@@ -48,9 +58,8 @@ TR_HD order::Scaled<V> product_of(const V (&x)[Count]) {
   const Bits last = reinterpret_cast<Bits>(order::magnitude_of(product));
   const Bits outside = (smallest - normal) | (last - least) | (limit - 1 - last);
   if (__builtin_expect(!any_negative(outside), 1)) return {product, Bits{}};
-  order::Scaled<V> exact = order::scaled(x[0]);
-  for (int i = 1; i < Count; ++i) exact = order::multiply(exact, order::scaled(x[i]));
-  return exact;
+  static_assert(Count <= 4, "as many arguments");
+  return scaled_product(Count, x[0], x[Count > 1 ? 1 : 0], x[Count > 2 ? 2 : 0], x[Count > 3 ? 3 : 0]);
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -13,10 +13,11 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 constexpr int64_t kMaxGroup = 8;
 
-// Whether windows() takes chunks of `group` columns.
+// Whether windows() takes chunks of `group` columns. Several words do so one column at a time, which keeps the library
+// small.
 template <class Op, class Acc>
 TR_HD bool can_group(int64_t group) {
-  if (group > kMaxGroup) return false;
+  if (group > (is_scalar<Acc> ? kMaxGroup : 1)) return false;
   return order_free<Op, Acc> || ((group & (group - 1)) == 0 && group <= kLanes<Acc>);
 }
 
@@ -41,12 +42,14 @@ TR_HD void ordered_chunk(const char* const* x, int64_t prefetch, Acc* __restrict
 template <class Op, class T, class Acc, int Steps>
 TR_HD void ordered_windows(const char* const* x, int64_t group, int64_t prefetch, Acc* out) {
   if (group == 1) return ordered_chunk<Op, T, Acc, Steps, 1>(x, prefetch, out);
-  if (group == 2) return ordered_chunk<Op, T, Acc, Steps, 2>(x, prefetch, out);
-  if constexpr (kLanes<Acc> >= 4) {
-    if (group == 4) return ordered_chunk<Op, T, Acc, Steps, 4>(x, prefetch, out);
-  }
-  if constexpr (kLanes<Acc> >= 8) {
-    if (group == 8) return ordered_chunk<Op, T, Acc, Steps, 8>(x, prefetch, out);
+  if constexpr (is_scalar<Acc>) {
+    if (group == 2) return ordered_chunk<Op, T, Acc, Steps, 2>(x, prefetch, out);
+    if constexpr (kLanes<Acc> >= 4) {
+      if (group == 4) return ordered_chunk<Op, T, Acc, Steps, 4>(x, prefetch, out);
+    }
+    if constexpr (kLanes<Acc> >= 8) {
+      if (group == 8) return ordered_chunk<Op, T, Acc, Steps, 8>(x, prefetch, out);
+    }
   }
 }
 
