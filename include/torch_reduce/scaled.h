@@ -40,7 +40,7 @@ struct Scaled {
   Exponent exponent;
 };
 
-// Beyond, an exponent stays: the product of 2^30 elements of fp32 does not get there, nor that of any number of fp64.
+// Beyond, an exponent stays: the product of 2^29 elements of fp32 does not get there, nor that of any number of fp64.
 template <class Exponent>
 constexpr Exponent kLastExponent = (Exponent(1) << (8 * sizeof(Exponent) - 2)) - 1;
 

@@ -54,6 +54,14 @@ def test_what_is_not_finite_stays_with_its_neighbours_apart(dtype, device):
     assert not run(x, 1, device=device)[43].signbit()
 
 
+def test_sums_that_their_errors_carry_past_the_range(device):
+    """Two halves of half of the last place: together they round the largest number up to infinity."""
+    largest = torch.finfo(torch.float64).max
+    x = torch.tensor([[largest, 2.0**969, 2.0**969], [largest, 2.0**969, 0.0]], dtype=torch.float64)
+    check(x, device, 1)
+    check(-x.t().contiguous(), device, 0)
+
+
 @every_dtype
 def test_the_longest_columns(dtype, device):
     """As many elements as are summed without a superaccumulator, and one more."""

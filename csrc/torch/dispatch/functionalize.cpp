@@ -1,6 +1,6 @@
-// What torch.compile and torch.func.functionalize make of the operators. out=: the functional operator, whose result
-// then takes the place of `out`; torch makes this rule itself only for operators whose results alias nothing. dtype=:
-// the operator that takes its name.
+// What torch.compile and torch.func.functionalize make of the operators: calls by name, whose arguments Inductor can
+// write (by_name.h). With out=, the result then takes the place of `out`; torch makes this rule itself only for
+// operators whose results alias nothing.
 #include <ATen/FunctionalTensorWrapper.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 

@@ -126,7 +126,8 @@ class FewSums<double> {
     }
   }
   static constexpr bool has_rest = true;
-  TR_HD bool is_exact(int64_t j, int) const { return lost_[j] == 0; }
+  // Sums near the end of the range are left to superaccumulators: with its errors, one may be infinite.
+  TR_HD bool is_exact(int64_t j, int) const { return (lost_[j] == 0) & (__builtin_fabs(sum_[j]) < 0x1p1023); }
   TR_HD Nearest nearest(int64_t j) const {
     double rest;
     const double sum = two_sum(sum_[j], error_[j], rest);
