@@ -186,6 +186,13 @@ def test_other_kinds_of_tensors_are_refused(op):
     for sparse in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
         with pytest.raises(NotImplementedError, match="no kernel for a tensor of device cpu, layout Sparse"):
             call(sparse, 1)
+
+
+@every_op
+@pytest.mark.skipif(not hasattr(torch.Tensor, "rename"), reason="this torch has no named tensors")
+@pytest.mark.filterwarnings("ignore")  # torch says that its named tensors are a prototype
+def test_named_tensors_are_refused(op):
+    call = getattr(torch_reduce, op)
     with pytest.raises(RuntimeError, match=r"Named tensors .*rename\(None\)"):
         call(torch.ones(2, 3, names=("N", "C")), 1)
     with pytest.raises(TypeError, match="^reduce: dim is an int or several of them, got 'C'$"):
