@@ -43,9 +43,9 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         help="comma-separated, of: full (full sums by size), shapes (30 shapes), slow (where torch.sum "
         "is known to be slow; on the CPU), hard (unaligned rows, masks; on "
         "CUDA), random (200 shapes and strides; on CUDA), ops (the other operators), layouts (memory order other than "
-        "logical order), exact (exact sums by size, beside what else could serve), data (by distribution), accuracy "
-        "(errors by length and condition number), host (host time of a call); cpu (with --device cuda: full and exact "
-        "sums on the CPU too); if not given all, on CUDA without random, on the CPU without exact and accuracy",
+        "logical order), exact (exact sums by size, beside what else could serve, and on the CPU by shape), "
+        "data (by distribution), accuracy (errors by length and condition number), host (host time of a call); cpu "
+        "(with --device cuda: full and exact sums on the CPU too); if not given all, on CUDA without random, on the CPU without exact and accuracy",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
     parser.add_argument(
@@ -117,7 +117,9 @@ def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
     if suite == "random":
         return shapes.random_shapes(options.quick)
     if suite == "exact":
-        return shapes.exact_cuda(options.quick) if options.device == "cuda" else shapes.exact_cpu(options.quick)
+        if options.device == "cuda":
+            return shapes.exact_cuda(options.quick)
+        return shapes.exact_cpu(options.quick) + shapes.exact_shapes(options.quick, CPU_MOST)
     if suite == "cpu":
         return shapes.full_cpu(options.quick) + shapes.exact_cpu(options.quick)
     return {"ops": shapes.ops, "layouts": shapes.layouts, "data": shapes.data}[suite](most)

@@ -87,6 +87,7 @@ EXACT_DATA = {"gradient": 0.8, "log-normal 6": 0.4}
 EXACT_WORST = 0.15
 AS_FAST = 0.98  # of a peer's speed: less is slower
 EXACT_CPU = 0.5  # of torch's speed, on one thread, at 2^24 fp32
+EXACT_CPU_SHAPES = (0.25, 0.5)  # of torch's speed for the same shape and type: of any, and the geometric mean of a type
 EXACT_FSUM = 100  # times the speed of math.fsum
 SLOW = 2  # times torch's speed, on the CPU, where torch.sum is known to be slow
 
@@ -222,6 +223,16 @@ def _cpu(rows: list[dict]) -> Iterator[Target]:
     yield from _faster("CPU, full, exact", f">= {EXACT_CPU} x torch", pairs, "speedup", EXACT_CPU)
     pairs = _with(alone, "exact", "exact", "speedup_over_fsum")
     yield from _faster("CPU, full, exact", f">= {EXACT_FSUM} x math.fsum", pairs, "speedup_over_fsum", EXACT_FSUM)
+    shapes = [r for r in cpu if (r["suite"], r.get("threads")) == ("exact", 1) and "/ all" not in r["label"]]
+    least, mean = EXACT_CPU_SHAPES
+    yield from _faster(
+        "CPU, shapes, exact", f">= {least} x torch", _with(shapes, "exact", "exact", "speedup"), "speedup", least
+    )
+    for dtype in dict.fromkeys(r["dtype"] for r in shapes):
+        pairs = _with([r for r in shapes if r["dtype"] == dtype], "exact", "exact", "speedup")
+        speed = geometric_mean([c["speedup"]["median"] for _, c in pairs])
+        what = f"CPU, shapes, exact, {dtype}, geometric mean of {len(pairs)}"
+        yield Target(what, f">= {mean} x torch", f"{speed:.3g} x", speed >= mean)
     for suite in ("full", "shapes", "ops", "layouts", "slow"):
         for count in sorted({r["threads"] for r in cpu if "threads" in r}):
             pairs = _with([r for r in cpu if r.get("threads") == count], suite, "deterministic", "speedup")

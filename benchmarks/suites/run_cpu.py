@@ -22,7 +22,7 @@ def calls_for(case: Case, compile_peer: bool) -> dict[str, contenders.Call]:
     calls["torch"] = contenders.eager(case)
     if contenders.has_fp64(case):
         calls["torch_fp64"] = contenders.fp64(case)
-    if case.suite == "exact" and case.elements <= FSUM_MOST:
+    if case.suite == "exact" and case.dims is None and case.elements <= FSUM_MOST:
         calls["fsum"] = contenders.fsum
     if compile_peer:
         calls["inductor"] = contenders.inductor(case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -236,21 +236,25 @@ def ops(most: int | None = None) -> list[Case]:
     ]
 
 
+EXACT_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+
+
 def exact_cuda(quick: bool) -> list[Case]:
     """Full sums from 16 KiB to 1 GiB of every type that exact takes."""
     return [
         Case("exact", (2**e // dtype.itemsize,), None, dtype)
-        for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+        for dtype in EXACT_DTYPES
         for e in range(14, 31, 8 if quick else 2)
     ]
 
 
 def exact_cpu(quick: bool) -> list[Case]:
-    return [
-        Case("exact", (2**e,), None, dtype)
-        for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64)
-        for e in ((16,) if quick else (16, 20, 24))
-    ]
+    return [Case("exact", (2**e,), None, dtype) for dtype in EXACT_DTYPES for e in ((16,) if quick else (16, 20, 24))]
+
+
+def exact_shapes(quick: bool, most: int) -> list[Case]:
+    """The shapes in every type that exact takes, on the CPU."""
+    return [replace(case, suite="exact") for case in shapes(list(EXACT_DTYPES), quick, most)]
 
 
 def data(most: int | None = None) -> list[Case]:
@@ -258,7 +262,7 @@ def data(most: int | None = None) -> list[Case]:
     chosen = ("uniform", "normal", "gradient", "log-normal 6", "two extremes", "every exponent")
     return [
         Case("data", scaled(((256 * MiB) // dtype.itemsize,), most), None, dtype, data=kind)
-        for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+        for dtype in EXACT_DTYPES
         for kind in chosen
     ]
 

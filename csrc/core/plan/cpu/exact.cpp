@@ -8,17 +8,34 @@
 namespace torch_reduce::cpu {
 namespace {
 
-constexpr int64_t kGroup = 32;           // columns: two to four cache lines of each row
 constexpr int64_t kPiece = 1 << 16;      // elements; what a thread is woken for
 constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up does not hold up the others for long
 
-// Whether sums of neighbouring outputs, element by element, take less time than superaccumulators, which are filled by
-// blocks of 1024. Elements that are copied first, as outputs are no neighbours in memory, cost more.
-constexpr int64_t kFewInColumns = 1024, kFewElsewhere = 128;
+// Columns of which a row of a few is in one piece, row after row.
+constexpr int64_t kNarrow = 32;
 
-bool has_few(const Layout& l) {
-  if (l.kept_dims == 0 || l.n == 0) return false;
-  return l.n <= (l.kept[l.kept_dims - 1].in_stride == 1 ? kFewInColumns : kFewElsewhere);
+// Outputs of so few elements are summed side by side wherever they lie: what is done once for an output costs more than
+// copies of elements that are no neighbours. As those share cache lines, the lines of one group stay in the first
+// cache.
+constexpr int64_t kFew = 128, kCopied = 64;
+
+struct How {
+  ExactReading reading;
+  int64_t group;
+};
+
+How how_to_read(const Layout& l) {
+  if (l.kept_dims == 0 || l.n == 0) return {ExactReading::Runs, 1};
+  const KeptDim& kept = l.kept[l.kept_dims - 1];
+  const int64_t stride = l.reduced_dims > 0 ? std::abs(l.reduced[l.reduced_dims - 1].stride) : 0;
+  const bool neighbours = kept.in_stride == 1;
+  if (neighbours && l.reduced_dims == 1 && l.reduced[0].stride == kept.size && kept.size <= kNarrow) {
+    return {ExactReading::Runs, kept.size};
+  }
+  if (l.n <= kFew || std::abs(kept.in_stride) < stride) {
+    return {ExactReading::Columns, std::min(neighbours ? kMostSums : kCopied, kept.size)};
+  }
+  return {ExactReading::Runs, 1};
 }
 
 }  // namespace
@@ -28,21 +45,13 @@ ExactPlan make_exact_plan(const Problem& p, bool words, int threads) {
   ExactPlan plan;
   plan.words = words;
   if (l.outputs == 0) return plan;
-  plan.few = !words && has_few(l);
-  if (plan.few) {
-    plan.group = std::min(kFewOutputs, l.kept[l.kept_dims - 1].size);
-    plan.groups = l.outputs / l.kept[l.kept_dims - 1].size * ceil_div(l.kept[l.kept_dims - 1].size, plan.group);
-    plan.piece = l.n;
-    return plan;
-  }
-  // Outputs that lie closer together than the elements of one share cache lines.
-  if (l.kept_dims > 0 && l.reduced_dims > 0) {
-    const KeptDim& kept = l.kept[l.kept_dims - 1];
-    if (kept.in_stride < l.reduced[l.reduced_dims - 1].stride) plan.group = std::min(kGroup, kept.size);
-  }
-  plan.groups = ceil_div(l.outputs, plan.group);
+  const auto [reading, group] = how_to_read(l);
+  plan.reading = reading;
+  plan.group = group;
+  const int64_t inner = l.kept_dims > 0 ? l.kept[l.kept_dims - 1].size : 1;
+  plan.groups = l.outputs / inner * ceil_div(inner, group);
   plan.piece = std::max<int64_t>(l.n, 1);
-  if (threads > 1 && plan.groups > 0 && plan.groups < threads * kPiecesPerThread) {
+  if (threads > 1 && plan.groups < threads * kPiecesPerThread) {
     const int64_t pieces = std::min(ceil_div(threads * kPiecesPerThread, plan.groups), ceil_div(l.n, kPiece));
     if (pieces > 1) plan.piece = ceil_div(l.n, pieces);
   }

@@ -7,12 +7,21 @@
 
 namespace torch_reduce::cpu {
 
-// Outputs of a few elements that are summed side by side (cpu/exact/few.h).
-constexpr int64_t kFewOutputs = 64;
+// Elements of an output that are summed before their sum goes to a superaccumulator, if there are more of them.
+constexpr int kLogExactBlock = 10;
+constexpr int64_t kExactBlock = int64_t{1} << kLogExactBlock;
+
+// Outputs, or parts of one, that are summed side by side at most.
+constexpr int64_t kMostSums = 256;
+
+enum class ExactReading {
+  Runs,     // of consecutive elements, in which `group` outputs take turns: one, or a few narrow columns
+  Columns,  // an element of each of `group` outputs, then the next of each
+};
 
 struct ExactPlan {
-  bool few = false;   // elements an output: no superaccumulator unless one is needed
-  int64_t group = 1;  // adjacent outputs that one task reduces, so that the cache lines they share are read once
+  ExactReading reading = ExactReading::Runs;
+  int64_t group = 1;  // neighbours along the innermost kept dim that one task sums
   int64_t groups = 0;
   int64_t split = 1;  // pieces that an output's elements are cut into
   int64_t piece = 0;  // elements of each but the last

@@ -1,0 +1,152 @@
+// An output's elements, or those of several, as memory lies: the order of exact sums is free.
+#pragma once
+
+#include "core/cpu/exact/sums.h"
+#include "core/cpu/job/cursor.h"
+#include "core/cpu/simd/copy.h"
+#include "core/cpu/transposed/tiles.h"
+
+namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
+
+// Parts of a run that are summed side by side and then merged: outputs in turn, as often as a power of two says.
+constexpr int kRunSums = 32;
+TR_HD int64_t sums_of_run(int64_t outputs) {
+  int64_t sums = outputs;
+  while (2 * sums <= kRunSums) sums *= 2;
+  return sums;
+}
+
+template <class T>
+class Reader {
+ public:
+  Reader(const Problem& problem, const ExactPlan& plan)
+      : cursor_(problem.layout, sizeof(T)), reading_(plan.reading), group_(plan.group) {
+    const Layout& l = problem.layout;
+    if (l.reduced_dims > 0) stride_ = l.reduced[l.reduced_dims - 1].stride;
+    if (l.kept_dims > 0) kept_stride_ = l.kept[l.kept_dims - 1].in_stride;
+    const int64_t bytes = l.outputs * l.n * static_cast<int64_t>(sizeof(T));
+    if (bytes > prefetch_above(kIsWide)) ahead_ = fetch_distance(Reading::Rows, sizeof(T), kIsWide);
+  }
+
+  // To `count` neighbouring outputs, of which x is the first one's first element.
+  void start(const T* x, int64_t count) {
+    cursor_.start(reinterpret_cast<const char*>(x));
+    count_ = count;
+  }
+
+  // The sums of elements first .. end of each, at most a block.
+  void sum(int64_t first, int64_t end, Sums<T>& sums) {
+    if (reading_ == ExactReading::Columns && kept_stride_ == 1) {
+      sum_columns(first, end, sums);
+    } else if (reading_ == ExactReading::Columns) {
+      sum_apart(first, end, sums);
+    } else {
+      sum_runs(first, end, sums);
+    }
+  }
+
+  // Elements first .. end of the first output, next to one another.
+  __attribute__((noinline)) void copy(int64_t first, int64_t end, T* out) {
+    while (first < end) {
+      cursor_.move_to(first);
+      const int64_t run = smaller(cursor_.left(), end - first);
+      copy_elements(cursor_.row(), sizeof(T), stride_, run, reinterpret_cast<char*>(out));
+      cursor_.advance(run);
+      out += run;
+      first += run;
+    }
+  }
+
+ private:
+  static constexpr int64_t kLongRun = kAtOnce * kRunSums;  // shorter ones are copied into a longer one
+
+  __attribute__((noinline)) void sum_columns(int64_t first, int64_t end, Sums<T>& sums) {
+    sums.start(count_);
+    while (first < end) {
+      const T* rows[kAtOnce] = {kZeros, kZeros, kZeros, kZeros};
+      for (int i = 0; i < kAtOnce && first < end; ++i, ++first) {
+        cursor_.move_to(first);
+        rows[i] = reinterpret_cast<const T*>(cursor_.row());
+        cursor_.advance(1);
+      }
+      sums.add(rows, count_);
+    }
+  }
+
+  // Outputs that are no neighbours are copied so that they are.
+  __attribute__((noinline)) void sum_apart(int64_t first, int64_t end, Sums<T>& sums) {
+    using Word = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+    constexpr int64_t kRows = 2 * kVectorBytes / sizeof(T);
+    T copies[kRows * kMostSums];
+    sums.start(count_);
+    while (first < end) {
+      cursor_.move_to(first);
+      const int64_t run = smaller(smaller(cursor_.left(), end - first), kRows);
+      copy_tile<Word>(cursor_.row(), run, stride_, count_, kept_stride_, reinterpret_cast<char*>(copies));
+      for (int64_t row = 0; row < run; row += kAtOnce) {
+        const T* rows[kAtOnce] = {kZeros, kZeros, kZeros, kZeros};
+        for (int64_t i = 0; i < smaller(run - row, kAtOnce); ++i) rows[i] = copies + (row + i) * count_;
+        sums.add(rows, count_);
+      }
+      cursor_.advance(run);
+      first += run;
+    }
+  }
+
+  __attribute__((noinline)) void sum_runs(int64_t first, int64_t end, Sums<T>& sums) {
+    const int64_t width = sums_of_run(group_);
+    sums.start(width);
+    T copies[kExactBlock];
+    int64_t copied = 0;
+    while (first < end) {
+      cursor_.move_to(first);
+      const int64_t run = smaller(cursor_.left(), end - first);
+      if (stride_ == group_ && (group_ > 1 || run >= kLongRun)) {
+        add_run(reinterpret_cast<const T*>(cursor_.row()), run * group_, width, sums);
+      } else {
+        copy_elements(cursor_.row(), sizeof(T), stride_, run, reinterpret_cast<char*>(copies + copied));
+        copied += run;
+      }
+      cursor_.advance(run);
+      first += run;
+    }
+    add_run(copies, copied, width, sums);
+    for (int64_t half = width / 2; half >= group_; half /= 2) sums.merge(half);
+  }
+
+  // Consecutive elements: x[i] to sum i % width.
+  void add_run(const T* x, int64_t count, int64_t width, Sums<T>& sums) {
+    for (; count >= kAtOnce * width; count -= kAtOnce * width, x += kAtOnce * width) {
+      if (ahead_ > 0) prefetch_bytes(reinterpret_cast<const char*>(x) + ahead_, kAtOnce * width * sizeof(T));
+      const T* const rows[] = {x, x + width, x + 2 * width, x + 3 * width};
+      add(rows, width, sums);
+    }
+    if (count == 0) return;
+    const T* rows[kAtOnce] = {kZeros, kZeros, kZeros, kZeros};
+    int row = 0;
+    for (; count >= width; count -= width, x += width) rows[row++] = x;
+    T last[kRunSums] = {};
+    for (int64_t i = 0; i < count; ++i) last[i] = x[i];
+    if (count > 0) rows[row] = last;
+    add(rows, width, sums);
+  }
+
+  static void add(const T* const* rows, int64_t width, Sums<T>& sums) {
+    if (width == kRunSums) {
+      sums.template add<kRunSums>(rows);
+    } else {
+      sums.add(rows, width);
+    }
+  }
+
+  static constexpr T kZeros[kMostSums] = {};
+
+  Cursor cursor_;
+  const ExactReading reading_;
+  const int64_t group_;
+  int64_t stride_ = 0, kept_stride_ = 0;  // of elements of an output, and of outputs
+  int64_t ahead_ = 0;                     // bytes that are fetched ahead, if any
+  int64_t count_ = 0;
+};
+
+}  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE
