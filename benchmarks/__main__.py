@@ -45,7 +45,8 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         "CUDA), random (200 shapes and strides; on CUDA), ops (the other operators), layouts (memory order other than "
         "logical order), exact (exact sums by size, beside what else could serve, and on the CPU by shape), "
         "data (by distribution), accuracy (errors by length and condition number), host (host time of a call); cpu "
-        "(with --device cuda: full and exact sums on the CPU too); if not given all, on CUDA without random, on the CPU without exact and accuracy",
+        "(with --device cuda: full and exact sums on the CPU too); if not given all, on CUDA without random, on the "
+        "CPU without exact and accuracy",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
     parser.add_argument(

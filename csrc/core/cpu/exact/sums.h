@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/cpu/exact/rounding.h"
-#include "core/cpu/tree/leaves.h"
+#include "core/cpu/simd/lanes.h"
 #include "core/plan/cpu/exact.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -62,13 +62,7 @@ class Sums {
       low_[j] = smaller(low_[j],
                         smaller(smaller(zero_last(m[0]), zero_last(m[1])), smaller(zero_last(m[2]), zero_last(m[3]))));
     }
-    if constexpr (std::is_same<T, Half>::value) {
-      float wide[kAtOnce][kMostSums];
-      for (int i = 0; i < kAtOnce; ++i) half_to_float(x[i], count, wide[i]);
-      for (int64_t j = 0; j < count; ++j) {
-        sum_[j] += (double{wide[0][j]} + double{wide[1][j]}) + (double{wide[2][j]} + double{wide[3][j]});
-      }
-    } else if constexpr (has_rest) {
+    if constexpr (has_rest) {
       TR_VECTORIZE
       for (int64_t j = 0; j < count; ++j) {
         double e[kAtOnce];
@@ -77,8 +71,15 @@ class Sums {
         error_[j] += (e[0] + e[1]) + (e[2] + e[3]);
       }
     } else {
+      // Compilers do not find the conversion of halves, so these are widened a vector at a time.
+      const int64_t whole = std::is_same<T, Half>::value ? count / kLanes<float> * kLanes<float> : 0;
+      for (int64_t j = 0; j < whole; j += kLanes<float>) {
+        const Vector<float> v[] = {load<float>(a + j), load<float>(b + j), load<float>(c + j), load<float>(d + j)};
+        add_halves<0>(v, sum_ + j);
+        add_halves<1>(v, sum_ + j + kLanes<double>);
+      }
       TR_VECTORIZE
-      for (int64_t j = 0; j < count; ++j) {
+      for (int64_t j = whole; j < count; ++j) {
         sum_[j] += (widen<double>(a[j]) + widen<double>(b[j])) + (widen<double>(c[j]) + widen<double>(d[j]));
       }
     }
@@ -144,6 +145,20 @@ class Sums {
   template <class U>
   static TR_HD U smaller(U a, U b) {
     return a < b ? a : b;
+  }
+  // The lower (Half 0) or upper (Half 1) lanes of all four.
+  template <int Half>
+  static TR_HD void add_halves(const Vector<float> (&v)[kAtOnce], double* sum) {
+    using Narrow = typename VectorOf<float, kLanes<double>>::type;
+    Vector<double> wide[kAtOnce];
+    TR_UNROLL
+    for (int i = 0; i < kAtOnce; ++i) {
+      Narrow half;
+      __builtin_memcpy(&half, reinterpret_cast<const char*>(&v[i]) + Half * sizeof(half), sizeof(half));
+      wide[i] = __builtin_convertvector(half, Vector<double>);
+    }
+    const Vector<double> total = load<double>(sum) + ((wide[0] + wide[1]) + (wide[2] + wide[3]));
+    __builtin_memcpy(sum, &total, sizeof(total));
   }
   static TR_HD double two_sum(double a, double b, double& error) {
     const double sum = a + b, of_b = sum - a;
