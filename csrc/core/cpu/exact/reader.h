@@ -8,14 +8,7 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-// Parts of a run that are summed side by side and then merged: outputs in turn, as often as a power of two says.
-constexpr int kRunSums = 32;
-TR_HD int64_t sums_of_run(int64_t outputs) {
-  int64_t sums = outputs;
-  while (2 * sums <= kRunSums) sums *= 2;
-  return sums;
-}
-
+// Sums blocks of elements of neighbouring outputs.
 template <class T>
 class Reader {
  public:
@@ -58,6 +51,10 @@ class Reader {
   }
 
  private:
+  // A run is summed in so many parts side by side, which are then merged. A cache line of elements: what is kept of
+  // more takes longer to load and store.
+  static constexpr int kRunSums = 64 / sizeof(T);
+  static_assert(kRunSums <= kMostTurns, "the end of a run has room");
   static constexpr int64_t kLongRun = kAtOnce * kRunSums;  // shorter ones are copied into a longer one
 
   __attribute__((noinline)) void sum_columns(int64_t first, int64_t end, Sums<T>& sums) {
@@ -94,7 +91,8 @@ class Reader {
   }
 
   __attribute__((noinline)) void sum_runs(int64_t first, int64_t end, Sums<T>& sums) {
-    const int64_t width = sums_of_run(group_);
+    int64_t width = group_;  // the outputs that take turns, times a power of two
+    while (2 * width <= kRunSums) width *= 2;
     sums.start(width);
     T copies[kExactBlock];
     int64_t copied = 0;
@@ -125,7 +123,7 @@ class Reader {
     const T* rows[kAtOnce] = {kZeros, kZeros, kZeros, kZeros};
     int row = 0;
     for (; count >= width; count -= width, x += width) rows[row++] = x;
-    T last[kRunSums] = {};
+    T last[kMostTurns] = {};
     for (int64_t i = 0; i < count; ++i) last[i] = x[i];
     if (count > 0) rows[row] = last;
     add(rows, width, sums);

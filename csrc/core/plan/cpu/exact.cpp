@@ -11,9 +11,6 @@ namespace {
 constexpr int64_t kPiece = 1 << 16;      // elements; what a thread is woken for
 constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up does not hold up the others for long
 
-// Columns of which a row of a few is in one piece, row after row.
-constexpr int64_t kNarrow = 32;
-
 // Outputs of so few elements are summed side by side wherever they lie: what is done once for an output costs more than
 // copies of elements that are no neighbours. As those share cache lines, the lines of one group stay in the first
 // cache.
@@ -29,7 +26,7 @@ How how_to_read(const Layout& l) {
   const KeptDim& kept = l.kept[l.kept_dims - 1];
   const int64_t stride = l.reduced_dims > 0 ? std::abs(l.reduced[l.reduced_dims - 1].stride) : 0;
   const bool neighbours = kept.in_stride == 1;
-  if (neighbours && l.reduced_dims == 1 && l.reduced[0].stride == kept.size && kept.size <= kNarrow) {
+  if (neighbours && l.reduced_dims == 1 && l.reduced[0].stride == kept.size && kept.size <= kMostTurns) {
     return {ExactReading::Runs, kept.size};
   }
   if (l.n <= kFew || std::abs(kept.in_stride) < stride) {

@@ -14,8 +14,11 @@ constexpr int64_t kExactBlock = int64_t{1} << kLogExactBlock;
 // Outputs, or parts of one, that are summed side by side at most.
 constexpr int64_t kMostSums = 256;
 
+// Outputs that take turns in consecutive elements: narrow columns, row after row.
+constexpr int64_t kMostTurns = 32;
+
 enum class ExactReading {
-  Runs,     // of consecutive elements, in which `group` outputs take turns: one, or a few narrow columns
+  Runs,     // of consecutive elements, in which `group` outputs take turns: one of them, or kMostTurns at most
   Columns,  // an element of each of `group` outputs, then the next of each
 };
 
