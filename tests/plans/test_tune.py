@@ -1,6 +1,7 @@
 """`make tune` without a GPU: which problems a value is measured on, which value is chosen, and what is printed."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -198,3 +199,53 @@ def test_the_fit_estimates_as_plans_do():
     expected = of(plan["estimated_us"] for plan in plans)
     assert ((fit.estimates(times, logs) - expected).abs() <= 6 * 5e-6 * expected).all()
     assert constants["InstructionsPerUs"] == fit.INSTRUCTIONS_PER_US
+
+
+def test_the_fit_finds_what_a_gpu_chooses_by(tmp_path):
+    """Times of a GPU whose costs are known, and others than those that the fit begins with. Fitted to two thirds of
+    some reductions, it chooses among the plans of the last third as that GPU would."""
+    torch.manual_seed(0)
+    other = lambda value: math.log(value) + torch.empty((), dtype=torch.float64).uniform_(-1, 1)  # noqa: E731
+    rows = []
+    for case in choices.cases(drawn=240):
+        if case.suite not in ("small", "even") or case.op == "argmax":
+            continue
+        x = case.view(torch.empty(case.memory_elements, dtype=case.dtype, device="meta"))
+        row = {
+            "suite": case.suite,
+            "label": case.label,
+            "dtype": case.dtype_name,
+            "op": case.op,
+            "mode": "deterministic",
+            "sizes": list(x.shape),
+            "strides": list(x.stride()),
+            "dims": list(range(x.ndim)) if case.dims is None else list(case.dims),
+            "alignment": 16,
+            "chosen": 0,
+        }
+        plans = [fit.explained(row, {}, family, vector) for family in choices.FAMILIES for vector in (True, False)]
+        settled = {tuple(plan[k] for k in choices.SETTLED): plan for plan in plans if plan}
+        row["plans"] = [{k: plan[k] for k in choices.SETTLED} | {"us": [1.0]} for plan in settled.values()]
+        rows.append(row)
+    path = tmp_path / "choices.json"
+    path.write_text(json.dumps({"rows": rows}))
+    times = fit.read([path])
+    assert len(times.rows) == len(rows) > 100
+
+    begin = {
+        name: torch.full((len(times.kernels),) if name in fit.OF_KERNEL else (), math.log(value), dtype=torch.float64)
+        for name, value in fit.BEGIN.items()
+    } | {"finish_us": torch.full((len(fit.FINISHES) - 1,), math.log(0.7), dtype=torch.float64)}
+    true = {name: torch.stack([other(v) for v in log.exp().flatten()]).view(log.shape) for name, log in begin.items()}
+    times.us = fit.estimates(times, true)
+
+    unseen = torch.arange(len(rows)) % 3 == 0
+    us = fit.of_plans(times, times.us, math.inf)
+
+    def lost(logs):
+        """The mean logarithm of the time of the chosen plans over that of the fastest, of reductions not seen."""
+        chosen = fit.of_plans(times, fit.estimates(times, logs), math.inf).argmin(1, keepdim=True)
+        return (us.gather(1, chosen)[:, 0] / us.min(1).values)[unseen].log().mean().item()
+
+    found = lost(fit.fit(times, 600, ~unseen))
+    assert lost(begin) > 0.05 > 0.01 > found
