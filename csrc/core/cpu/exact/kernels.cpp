@@ -164,8 +164,8 @@ struct ExactJob {
 
 template <class T>
 void run_typed(const Problem& problem, const ExactPlan& plan, const void* in, void* out, const Threads& threads) {
-  using Sum = Superaccumulator<exact::FormatOf<T>>;
-  std::vector<Sum> partials(static_cast<size_t>(plan.split > 1 ? problem.layout.outputs * plan.split : 0));
+  const int64_t parts = plan.split > 1 ? problem.layout.outputs * plan.split : 0;
+  std::vector<Superaccumulator<exact::FormatOf<T>>> partials(static_cast<size_t>(parts));
   const ExactJob<T> job{problem, plan, static_cast<const T*>(in), out, partials.data()};
   const Task task = [](void* context, int64_t begin, int64_t end) {
     const ExactJob<T>& shared = *static_cast<const ExactJob<T>*>(context);
