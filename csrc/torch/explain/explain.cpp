@@ -122,7 +122,7 @@ void show_on_cpu(Json& json, const cpu::ExactPlan& plan, const Problem& p, bool 
   const int64_t in_and_out =
       p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
   Shown shown;
-  shown.family = plan.groups == 0 ? "empty" : plan.reading == cpu::ExactReading::Columns ? "columns" : "rows";
+  shown.family = plan.groups == 0 ? "empty" : plan.reading == cpu::ExactReading::Runs ? "rows" : "columns";
   shown.vector = side_by_side;
   shown.reads = side_by_side ? "neighbours" : "elements";
   shown.grid = plan.groups * plan.split;

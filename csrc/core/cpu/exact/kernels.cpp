@@ -15,8 +15,6 @@ namespace {
 // Fewer elements than this are not worth waking a thread for.
 constexpr int64_t kExactGrain = 32768;
 
-TR_HD int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 // One reduction: a task is a piece of a group of neighbouring outputs.
 template <class T>
 struct ExactJob {
@@ -37,7 +35,7 @@ struct ExactJob {
   Group group_of(int64_t task) const {
     const int64_t size = inner().size, groups = (size + plan.group - 1) / plan.group;
     const int64_t line = task / groups, first = task % groups * plan.group;
-    Group group{line * size + first, least(plan.group, size - first), first * inner().in_stride,
+    Group group{line * size + first, smaller(plan.group, size - first), first * inner().in_stride,
                 first * inner().out_stride};
     int64_t rest = line;
     for (int d = problem.layout.kept_dims - 2; d >= 0; --d) {
@@ -50,23 +48,19 @@ struct ExactJob {
     return group;
   }
 
-  // Elements of one output, in any range.
+  // At most a block of one output's elements, in any range.
   static void add_slices(Reader<T>& reader, int64_t first, int64_t end, Superaccumulator<F>& sum) {
     T block[kExactBlock];
-    double wide[kExactBlock];
-    for (; first < end; first += kExactBlock) {
-      const int64_t count = least(end - first, kExactBlock);
-      reader.copy(first, first + count, block);
-      for (int64_t i = 0; i < count; ++i) wide[i] = widen<double>(block[i]);
-      for (int64_t i = count; i < kExactBlock; ++i) wide[i] = 0;
-      add_in_slices(wide, sum);
-    }
+    double wide[kExactBlock] = {};
+    reader.copy(first, end, block);
+    for (int64_t i = 0; i < end - first; ++i) wide[i] = widen<double>(block[i]);
+    add_in_slices(wide, sum);
   }
 
   void run(int64_t task, Reader<T>& reader) const {
     const Group group = group_of(task / plan.split);
     const int64_t piece = task % plan.split;
-    const int64_t begin = piece * plan.piece, end = least(begin + plan.piece, problem.layout.n);
+    const int64_t begin = piece * plan.piece, end = smaller(begin + plan.piece, problem.layout.n);
     Sums<T> sums;
     if (0 < end && problem.layout.n <= kExactBlock && !plan.words) {
       reader.start(in + group.in, group.count);
@@ -75,7 +69,7 @@ struct ExactJob {
     }
     std::vector<Superaccumulator<F>> totals(static_cast<size_t>(group.count));
     for (int64_t k = begin; k < end; k += kExactBlock) {
-      const int64_t block_end = least(k + kExactBlock, end);
+      const int64_t block_end = smaller(k + kExactBlock, end);
       reader.start(in + group.in, group.count);
       reader.sum(k, block_end, sums);
       for (int64_t j = 0; j < group.count; ++j) {
@@ -174,7 +168,7 @@ void run_typed(const Problem& problem, const ExactPlan& plan, const void* in, vo
   };
   void* context = const_cast<ExactJob<T>*>(&job);
   const int64_t tasks = plan.groups * plan.split;
-  const int64_t elements = least(plan.piece, problem.layout.n) * plan.group + 1;
+  const int64_t elements = smaller(plan.piece, problem.layout.n) * plan.group + 1;
   const int64_t grain = (kExactGrain + elements - 1) / elements;
   if (threads.count <= 1 || tasks <= grain) {
     task(context, 0, tasks);

@@ -29,12 +29,13 @@ class Reader {
 
   // The sums of elements first .. end of each, at most a block.
   void sum(int64_t first, int64_t end, Sums<T>& sums) {
-    if (reading_ == ExactReading::Columns && kept_stride_ == 1) {
-      sum_columns(first, end, sums);
-    } else if (reading_ == ExactReading::Columns) {
-      sum_apart(first, end, sums);
-    } else {
-      sum_runs(first, end, sums);
+    switch (reading_) {
+      case ExactReading::Runs:
+        return sum_runs(first, end, sums);
+      case ExactReading::Columns:
+        return sum_columns(first, end, sums);
+      case ExactReading::Apart:
+        return sum_apart(first, end, sums);
     }
   }
 
@@ -70,7 +71,6 @@ class Reader {
     }
   }
 
-  // Outputs that are no neighbours are copied so that they are.
   __attribute__((noinline)) void sum_apart(int64_t first, int64_t end, Sums<T>& sums) {
     using Word = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
     constexpr int64_t kRows = 2 * kVectorBytes / sizeof(T);

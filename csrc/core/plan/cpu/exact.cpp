@@ -1,6 +1,7 @@
 #include "core/plan/cpu/exact.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/contract/exact/format.h"
 #include "core/contract/integers.h"
@@ -30,7 +31,8 @@ How how_to_read(const Layout& l) {
     return {ExactReading::Runs, kept.size};
   }
   if (l.n <= kFew || std::abs(kept.in_stride) < stride) {
-    return {ExactReading::Columns, std::min(neighbours ? kMostSums : kCopied, kept.size)};
+    if (neighbours) return {ExactReading::Columns, std::min(kMostSums, kept.size)};
+    return {ExactReading::Apart, std::min(kCopied, kept.size)};
   }
   return {ExactReading::Runs, 1};
 }

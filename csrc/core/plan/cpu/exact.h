@@ -19,7 +19,8 @@ constexpr int64_t kMostTurns = 32;
 
 enum class ExactReading {
   Runs,     // of consecutive elements, in which `group` outputs take turns: one of them, or kMostTurns at most
-  Columns,  // an element of each of `group` outputs, then the next of each
+  Columns,  // an element of each of `group` neighbours in memory, then the next of each
+  Apart,    // the same of outputs that are no neighbours in memory: they are copied so that they are
 };
 
 struct ExactPlan {
