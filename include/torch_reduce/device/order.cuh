@@ -35,9 +35,10 @@ template <class Acc>
 __device__ __forceinline__ Acc exchange(Acc v, int lane_mask) {
   if constexpr (std::is_arithmetic<Acc>::value) {
     return __shfl_xor_sync(0xffffffffu, v, lane_mask);
-  } else {  // word by word
-    static_assert(std::is_trivially_copyable<Acc>::value && sizeof(Acc) % sizeof(uint32_t) == 0, "words");
-    uint32_t word[sizeof(Acc) / sizeof(uint32_t)];
+  } else {  // word by word, of the width that the compiler keeps in registers
+    using Word = std::conditional_t<alignof(Acc) % sizeof(uint64_t) == 0, uint64_t, uint32_t>;
+    static_assert(std::is_trivially_copyable<Acc>::value && sizeof(Acc) % sizeof(Word) == 0, "words");
+    Word word[sizeof(Acc) / sizeof(Word)];
     memcpy(word, &v, sizeof(Acc));
 #pragma unroll
     for (auto& w : word) w = __shfl_xor_sync(0xffffffffu, w, lane_mask);
