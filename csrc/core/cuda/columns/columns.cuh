@@ -77,6 +77,62 @@ __device__ __forceinline__ void push_packed(Acc* level, int width, uint32_t batc
   }
 }
 
+// What a lane is left with of its columns where it shares them out with those that have the same ones: `kept` of them
+// from `first` on, if they are not others' too.
+struct Share {
+  int kept, first;
+  bool owns;
+};
+template <int V>
+__device__ __forceinline__ Share share_of(int lane, int log_across) {
+  Share share{V, 0, true};
+#pragma unroll
+  for (int bit = log_across; bit < 5; ++bit) {
+    const bool upper = ((lane >> bit) & 1) != 0;
+    if (share.kept == 1) {
+      share.owns = share.owns && !upper;
+    } else {
+      share.kept /= 2;
+      share.first += upper ? share.kept : 0;
+    }
+  }
+  return share;
+}
+
+// The tree across the lanes that have the same columns: each hands half of what it has to its neighbour, as long as it
+// has several.
+template <class O, class Acc, int V>
+__device__ __forceinline__ void share_out(Columns<Acc, V>& c, int across) {
+  const int lane = threadIdx.x % kWarp;
+  int mask = across;
+#pragma unroll
+  for (int half = V / 2; half > 0; half /= 2, mask *= 2) {
+    if (mask >= kWarp) return;
+    const bool upper = (lane & mask) != 0;
+#pragma unroll
+    for (int e = 0; e < half; ++e) {
+      const Acc mine = upper ? c.e[e + half] : c.e[e], other = upper ? c.e[e] : c.e[e + half];
+      c.e[e] = O::combine(mine, exchange(other, mask));
+    }
+  }
+  c.e[0] = tree_across_lanes<O>(c.e[0], mask, kWarp);
+}
+
+// push_batch() of the first `kept` columns, at most W.
+template <class O, int W, class Acc, int V>
+__device__ __forceinline__ void push_kept(Acc* level, int width, uint32_t batch, int kept, Columns<Acc, V>& c) {
+  if (kept == W) {
+    Columns<Acc, W> first;
+#pragma unroll
+    for (int e = 0; e < W; ++e) first.e[e] = c.e[e];
+    first = push_batch<O>(level, width, batch, first);
+#pragma unroll
+    for (int e = 0; e < W; ++e) c.e[e] = first.e[e];
+  } else if constexpr (W > 1) {
+    push_kept<O, W / 2>(level, width, batch, kept, c);
+  }
+}
+
 // Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %, so theirs
 // are kernels of their own.
 template <Access A>
@@ -117,6 +173,9 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
                            : std::is_same<BatchAcc<O, In, Acc>, Acc>::value ? 0
                                                                             : kLogBatchesTogether;
   const int last_together = (1 << log_together) - 1;
+  // Combining several words is long, so lanes with the same columns do not all do the same.
+  constexpr bool kSharesOut = !is_scalar<Acc> && V > 1;
+  static_assert(!kSharesOut || (A != Access::Unaligned && !columns_know_missing<A, Steps>), "all lanes have columns");
   extern __shared__ __align__(16) unsigned char shared[];
   Acc* slots = reinterpret_cast<Acc*>(shared);
 
@@ -152,7 +211,8 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     batches = static_cast<int>(min((left + (1u << log_leaves) - 1) >> log_leaves, 1u << a.log_batches));
   }
   const int log_pushes = max(a.log_batches - log_together, 0), of_warp = (log_pushes + 1) * width;
-  Acc* levels = slots + warp_y * of_warp + mine;
+  const Share share = kSharesOut ? share_of<V>(lane, a.log_across) : Share{V, 0, lane < across};
+  Acc* levels = slots + warp_y * of_warp + mine + share.first;
   const bool alone = a.log_warps_along == 0;  // a warp has its columns' whole unit
   const bool in_levels = kPacked || a.log_batches > 0 || !alone;
 
@@ -185,12 +245,19 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
       together = batch;
       if (b + 1 < batches && (b + 1) & last_together) continue;
     }
+    if constexpr (kSharesOut) {
+      share_out<O>(batch, across);
+    } else {
 #pragma unroll 1
-    for (int mask = across; mask < kWarp; mask *= 2) {
+      for (int mask = across; mask < kWarp; mask *= 2) {
 #pragma unroll
-      for (auto& e : batch.e) e = O::combine(e, exchange(e, mask));
+        for (auto& e : batch.e) e = O::combine(e, exchange(e, mask));
+      }
     }
-    if constexpr (kPacked) {
+    if constexpr (kSharesOut) {
+      c = batch;
+      if (share.owns && in_levels) push_kept<O, V>(levels, width, b, share.kept, c);
+    } else if constexpr (kPacked) {
       const int elements = ((b & last_together) + 1) * kLoadsOfPacked << (5 - a.log_across);
       if (lane < owners) push_packed<O, In>(levels, width, b >> log_together, batch, elements);
     } else {
@@ -233,9 +300,9 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
       send(column0 + own + i, top[own + i]);
     }
   } else if (alone) {
-    if (lane < across && inside) {
+    if (share.owns && inside) {
       bool wide = false;
-      if constexpr (V > 1) wide = a.wide_store && (A != Access::Unaligned || left_of_row >= V);
+      if constexpr (V > 1 && !kSharesOut) wide = a.wide_store && (A != Access::Unaligned || left_of_row >= V);
       if (wide) {
         if constexpr (V > 1) {
           int64_t place = column0 + mine + outer * a.sink.output_stride;
@@ -245,7 +312,8 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
       } else {
 #pragma unroll
         for (int e = 0; e < V; ++e) {
-          if (A != Access::Unaligned || e < left_of_row) send(column0 + mine + e, c.e[e]);
+          const bool exists = A == Access::Unaligned ? e < left_of_row : !kSharesOut || e < share.kept;
+          if (exists) send(column0 + mine + share.first + e, c.e[e]);
         }
       }
     }
