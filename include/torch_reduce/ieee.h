@@ -57,6 +57,20 @@ TORCH_REDUCE_HD double divide(double a, double b) {
   return a / b;
 #endif
 }
+TORCH_REDUCE_HD float magnitude(float x) {
+#if defined(__CUDA_ARCH__)
+  return fabsf(x);
+#else
+  return __builtin_fabsf(x);
+#endif
+}
+TORCH_REDUCE_HD double magnitude(double x) {
+#if defined(__CUDA_ARCH__)
+  return fabs(x);
+#else
+  return __builtin_fabs(x);
+#endif
+}
 
 }  // namespace torch_reduce::order
 

@@ -33,9 +33,9 @@ constexpr TORCH_REDUCE_HD int64_t chunk_count(int64_t n) { return (n + kChunk - 
 // The element that leaf `leaf` (numbered through all chunks) takes at step 0; the next ones are kLeaves apart.
 constexpr TORCH_REDUCE_HD int64_t first_element(int64_t leaf) { return leaf / kLeaves * kChunk + leaf % kLeaves; }
 
-// The balanced tree of neighbours over a power-of-two array.
-template <class Op, int N, class Acc>
-TORCH_REDUCE_HD Acc tree(const Acc (&v)[N]) {
+// The balanced tree of neighbours over a power-of-two array, by op.combine().
+template <int N, class Acc, class Op>
+TORCH_REDUCE_HD Acc tree_by(Op& op, const Acc (&v)[N]) {
   static_assert((N & (N - 1)) == 0, "a tree has a power of two of leaves");
   Acc t[N];
   TORCH_REDUCE_UNROLL
@@ -43,9 +43,14 @@ TORCH_REDUCE_HD Acc tree(const Acc (&v)[N]) {
   TORCH_REDUCE_UNROLL
   for (int width = 1; width < N; width *= 2) {
     TORCH_REDUCE_UNROLL
-    for (int i = 0; i < N; i += 2 * width) t[i] = Op::combine(t[i], t[i + width]);
+    for (int i = 0; i < N; i += 2 * width) t[i] = op.combine(t[i], t[i + width]);
   }
   return t[0];
+}
+template <class Op, int N, class Acc>
+TORCH_REDUCE_HD Acc tree(const Acc (&v)[N]) {
+  Op op;
+  return tree_by(op, v);
 }
 
 // The same tree over values that arrive one after the other: bit i of `count` says whether level[i] holds a

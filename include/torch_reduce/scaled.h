@@ -52,7 +52,7 @@ TORCH_REDUCE_HD T magnitude_of(T value) {
     constexpr Word all_but_sign = ~Word(0) >> 1;
     return reinterpret_cast<T>(reinterpret_cast<Bits>(value) & static_cast<std::make_signed_t<Word>>(all_but_sign));
   } else {
-    return value < 0 ? -value : value;
+    return magnitude(value);
   }
 }
 
@@ -61,14 +61,15 @@ template <class T>
 TORCH_REDUCE_HD Scaled<T> scaled(T value, typename ScaleOf<T>::Exponent exponent = typename ScaleOf<T>::Exponent{}) {
   using Scale = ScaleOf<T>;
   const T zero{}, limit = zero + Scale::kLimit, least = zero + 1 / Scale::kLimit;
-  const T down = zero + 1 / Scale::kUnit, up = zero + Scale::kUnit, one = zero + 1;
+  const T down = zero + 1 / Scale::kUnit, up = zero + Scale::kUnit;
   const T magnitude = magnitude_of(value);
   const auto is_large = magnitude >= limit, is_small = magnitude < least;
-  const T factor = is_large ? down : (is_small ? up : one);
   if constexpr (Scale::is_vector) {  // comparisons give -1
-    return {value * factor, exponent - is_large + is_small};
+    return {value * (is_large ? down : (is_small ? up : zero + 1)), exponent - is_large + is_small};
   } else {
-    return {multiply(value, factor), exponent + is_large - is_small};
+    if (is_large) value = multiply(value, down), ++exponent;
+    if (is_small) value = multiply(value, up), --exponent;
+    return {value, exponent};
   }
 }
 

@@ -15,5 +15,6 @@ using order::kLeaves;
 using order::kSteps;
 using order::leaf_count;
 using order::tree;
+using order::tree_by;
 
 }  // namespace torch_reduce

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/contract/order.h"
+#include "core/contract/plain_products.h"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/columns/packed.cuh"
 #include "core/cuda/lane/index.cuh"
@@ -125,9 +126,10 @@ struct Loads {
     }
   }
 
-  // What was loaded of step s of leaf k, which is row `row` of the n of the columns.
+  // What was loaded of step s of leaf k, which is row `row` of the n of the columns, as How combines it.
+  template <class How, class Value>
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
-    return columns_of_load<O, In, Acc, A>(raw[k][s], source, row, n);
+    return columns_of_load<How, In, Value, A>(raw[k][s], source, row, n);
   }
 
  private:
@@ -177,17 +179,19 @@ struct LoadsOfElements {
 
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> : LoadsOfElements<O, In, Acc, Access::Strided, Leaves, Steps> {
+  template <class How, class Value>
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
-    using Value = BatchAcc<O, In, Acc>;
-    return Columns<Value, 1>{{this->raw[k][s].template value<Value>(source, row, n)}};
+    using Batch = BatchAcc<How, In, Value>;
+    return Columns<Batch, 1>{{this->raw[k][s].template value<Batch, How>(source, row, n)}};
   }
 };
 
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
     : LoadsOfElements<O, PairOf<In>, Acc, Access::Pairs, Leaves, Steps> {
+  template <class How, class Value>
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t, int64_t) const {
-    return widen_pair<O, BatchAcc<O, In, Acc>>(this->raw[k][s].raw(), source);
+    return widen_pair<How, BatchAcc<How, In, Value>>(this->raw[k][s].raw(), source);
   }
 };
 
@@ -198,13 +202,38 @@ __device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, 
   using C = BatchColumns<O, In, Acc, A>;
   Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
   C c;
+  if constexpr (multiplies_plainly<O, Acc>) {
+    constexpr int V = column_width<In, A>();
+    Acc column[Leaves * V];
+    combine_elements<O>(column, [&](auto& how, auto& to) {
 #pragma unroll
-  for (int k = 0; k < Leaves; ++k) {
-    C leaf = loads.columns_of(source, k, 0, row + k, n);
+      for (int i = 0; i < Leaves * Steps; ++i) {
+        using Value = std::decay_t<decltype(to[0])>;
+        const int k = i % Leaves, s = i / Leaves;
+        const auto read = loads.template columns_of<std::decay_t<decltype(how)>, Value>(source, k, s, 0, 0);
 #pragma unroll
-    for (int s = 1; s < Steps; ++s)
-      leaf = ByColumn<O>::combine(leaf, loads.columns_of(source, k, s, row + k + s * kLeaves, n));
-    c = leaves.push(leaf);
+        for (int e = 0; e < V; ++e) {
+          Value& leaf = to[k * V + e];
+          leaf = s == 0 ? read.e[e] : how.combine(leaf, read.e[e]);
+        }
+      }
+    });
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+      C leaf;
+#pragma unroll
+      for (int e = 0; e < V; ++e) leaf.e[e] = column[k * V + e];
+      c = leaves.push(leaf);
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+      C leaf = loads.template columns_of<O, Acc>(source, k, 0, row + k, n);
+#pragma unroll
+      for (int s = 1; s < Steps; ++s)
+        leaf = ByColumn<O>::combine(leaf, loads.template columns_of<O, Acc>(source, k, s, row + k + s * kLeaves, n));
+      c = leaves.push(leaf);
+    }
   }
   return c;
 }

@@ -54,8 +54,10 @@ struct Loads<O, In, Acc, Access::Unaligned, Leaves, Steps> {
     }
   }
 
+  template <class How, class Value>
   __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
-    return columns_of_load<O, In, Acc, Access::Unaligned>(join_with_next_lane<In>(raw[k][s], shift(k)), source, row, n);
+    const uint4 joined = join_with_next_lane<In>(raw[k][s], shift(k));
+    return columns_of_load<How, In, Value, Access::Unaligned>(joined, source, row, n);
   }
 
  private:

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/contract/order.h"
+#include "core/contract/plain_products.h"
 #include "core/cuda/lane/vector.cuh"
 
 namespace torch_reduce::cuda {
@@ -31,16 +32,19 @@ struct ChunkVectors {
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
       Acc leaf[kLeavesPerSet];
+      combine_elements<O>(leaf, [&](auto& how, auto& to) {
+        using How = std::decay_t<decltype(how)>;
 #pragma unroll
-      for (int i = s; i < kLoads; i += kSets) {
-        Acc x[V];
-        widen_all<O, In>(part[i], source, {first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n}, x);
+        for (int i = s; i < kLoads; i += kSets) {
+          std::decay_t<decltype(to[0])> x[V];
+          widen_all<How, In>(part[i], source, {first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n}, x);
 #pragma unroll
-        for (int e = 0; e < V; ++e) {
-          const bool begins = i == s && e < kLeavesPerSet;
-          leaf[e % kLeavesPerSet] = begins ? x[e] : O::combine(leaf[e % kLeavesPerSet], x[e]);
+          for (int e = 0; e < V; ++e) {
+            const bool begins = i == s && e < kLeavesPerSet;
+            to[e % kLeavesPerSet] = begins ? x[e] : how.combine(to[e % kLeavesPerSet], x[e]);
+          }
         }
-      }
+      });
       set[s] = tree<O>(leaf);
     }
   }

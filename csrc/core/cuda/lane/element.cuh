@@ -174,9 +174,9 @@ struct Element {
 #endif
   }
   // As what is combined, in the accumulator's type or a narrower one: number `index` of the n elements of its output.
-  template <class To>
+  template <class To, class How = O>
   __device__ __forceinline__ To value(const Source& s, int64_t index, int64_t n) const {
-    return lifted<O>(widen<word_of<To>>(mirrored<O>(raw(), s.mirror)), index, n);
+    return lifted<How>(widen<word_of<To>>(mirrored<O>(raw(), s.mirror)), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
@@ -204,9 +204,9 @@ struct Element<O, Any, Acc> {
     none(s);
     if (exists) load(s, address);
   }
-  template <class To>
+  template <class To, class How = O>
   __device__ __forceinline__ To value(const Source&, int64_t index, int64_t n) const {
-    return lifted<O>(static_cast<word_of<To>>(of_memory), index, n);
+    return lifted<How>(static_cast<word_of<To>>(of_memory), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {

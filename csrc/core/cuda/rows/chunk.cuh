@@ -123,13 +123,21 @@ struct Chunk<O, In, Acc, Access::Strided> {
 
   __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, int64_t n, Acc* set) const {
     const int64_t mine = first + threadIdx.x % kWarp;
-    const auto value = [&](int i) { return part[i].template value<Acc>(source, mine + i * kWarp, n); };
+    Acc leaf[kSets];
+    combine_elements<O>(leaf, [&](auto& how, auto& to) {
+      const auto value = [&](int i) {
+        using Value = std::decay_t<decltype(to[0])>;
+        return part[i].template value<Value, std::decay_t<decltype(how)>>(source, mine + i * kWarp, n);
+      };
 #pragma unroll
-    for (int s = 0; s < kSets; ++s) {
-      set[s] = value(s);
+      for (int s = 0; s < kSets; ++s) {
+        to[s] = value(s);
 #pragma unroll
-      for (int step = 1; step < kSteps; ++step) set[s] = O::combine(set[s], value(s + step * kSets));
-    }
+        for (int step = 1; step < kSteps; ++step) to[s] = how.combine(to[s], value(s + step * kSets));
+      }
+    });
+#pragma unroll
+    for (int s = 0; s < kSets; ++s) set[s] = leaf[s];
   }
 };
 

@@ -2,6 +2,7 @@
 // leaf. A lane holds one 16-byte vector of the row.
 #pragma once
 
+#include "core/contract/plain_products.h"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/lane/vector.cuh"
@@ -30,9 +31,9 @@ struct RowPart {
     v = load16_kept(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
   }
   __device__ __forceinline__ Acc reduce(const Source& source, int in_group, int64_t n) const {
-    Acc leaf[V];
-    widen_all<O, In>(v, source, {in_group * V, 1, n}, leaf);
-    return tree<O>(leaf);
+    return tree_of_elements<O, Acc, V>([&](auto& how, auto& leaf) {
+      widen_all<std::decay_t<decltype(how)>, In>(v, source, {in_group * V, 1, n}, leaf);
+    });
   }
 };
 
