@@ -103,7 +103,8 @@ class Reference:
 
 
 def reference(case: Case, x: torch.Tensor) -> Reference:
-    """Errors of sums and means are relative to the sum (mean) of |x|, of products to the product; 0/0 counts as 0."""
+    """Errors of sums and means are relative to the sum (mean) of |x|, of products to the product, or to the least normal
+    number of the result's type if that is larger."""
     dims = tuple(range(x.dim())) if case.dims is None else case.dims
     if case.op in ("sum", "mean"):
         value = x.sum(dims, dtype=torch.float64)
@@ -118,7 +119,9 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
         twin = MEANING[case.op].twin or getattr(torch, case.op)
         value = twin(x.double() if x.dtype.is_floating_point else x, dims).double()
         scale = value.abs()
-    return Reference(value, scale.clamp_(min=torch.finfo(torch.float64).tiny))
+    result = case.to or (x.dtype if x.dtype.is_floating_point else torch.float64)
+    least = torch.finfo(result if result.is_floating_point else torch.float64).tiny
+    return Reference(value, scale.clamp_(min=least))
 
 
 def bounds(case: Case, parts: int = 1) -> dict[str, float]:
