@@ -103,8 +103,8 @@ class Reference:
 
 
 def reference(case: Case, x: torch.Tensor) -> Reference:
-    """Errors of sums and means are relative to the sum (mean) of |x|, of products to the product, or to the least normal
-    number of the result's type if that is larger."""
+    """Errors of sums and means are relative to the sum (mean) of |x|, of products to the product; or to the least
+    normal number of the result's type, if that is larger."""
     dims = tuple(range(x.dim())) if case.dims is None else case.dims
     if case.op in ("sum", "mean"):
         value = x.sum(dims, dtype=torch.float64)
