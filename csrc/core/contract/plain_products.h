@@ -9,7 +9,7 @@
 namespace torch_reduce {
 
 // Multiplies like an operator, and keeps the least magnitude on the way. Overflow and NaN show in the last product of
-// all; underflow does not.
+// all; underflow does not, even if it rounds up to the least normal number.
 template <class T>
 struct PlainProducts : Traits {
   T least = std::numeric_limits<T>::infinity();
@@ -23,7 +23,7 @@ struct PlainProducts : Traits {
   template <int Count>
   TR_HD bool are_significands(const T (&product)[Count]) const {
     using Scale = order::ScaleOf<T>;
-    bool are = least >= std::numeric_limits<T>::min();
+    bool are = least > std::numeric_limits<T>::min();
     TR_UNROLL
     for (const T& p : product) {
       const T magnitude = order::magnitude(p);
