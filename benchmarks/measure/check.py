@@ -119,9 +119,8 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
         twin = MEANING[case.op].twin or getattr(torch, case.op)
         value = twin(x.double() if x.dtype.is_floating_point else x, dims).double()
         scale = value.abs()
-    result = case.to or (x.dtype if x.dtype.is_floating_point else torch.float64)
-    least = torch.finfo(result if result.is_floating_point else torch.float64).tiny
-    return Reference(value, scale.clamp_(min=least))
+    result = case.out_dtype if case.out_dtype.is_floating_point else torch.float64
+    return Reference(value, scale.clamp_(min=torch.finfo(result).tiny))
 
 
 def bounds(case: Case, parts: int = 1) -> dict[str, float]:

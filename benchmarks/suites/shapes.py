@@ -219,20 +219,27 @@ def random_shapes(quick: bool, seed: int = 7) -> list[Case]:
 
 
 def ops(most: int | None = None) -> list[Case]:
-    """The other operators, on a full reduction, rows, columns and a middle dim."""
+    """The other operators, on a full reduction, rows, columns and a middle dim; and sums of 64-bit integers, which take
+    128 bits where the result is floating."""
     chosen = [
         ((67108864,), None),
         ((32768, 2048), (1,)),
         ((32768, 2048), (0,)),
         ((128, 1024, 512), (1,)),
     ]
-    return [
+    others = [
         Case("ops", scaled(shape, most), dims, dtype, op)
         for dtype in (torch.float32, torch.bfloat16)
         for op in REDUCTIONS
         if op != "sum"
         for shape, dims in chosen
     ]
+    integers = [
+        Case("ops", scaled(shape, most), dims, torch.int64, to=to)
+        for to in (torch.int64, torch.float64)
+        for shape, dims in chosen
+    ]
+    return others + integers
 
 
 EXACT_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)

@@ -57,14 +57,14 @@ TORCH_REDUCE_HD double divide(double a, double b) {
   return a / b;
 #endif
 }
-TORCH_REDUCE_HD float magnitude(float x) {
+TORCH_REDUCE_HD float magnitude_of(float x) {
 #if defined(__CUDA_ARCH__)
   return fabsf(x);
 #else
   return __builtin_fabsf(x);
 #endif
 }
-TORCH_REDUCE_HD double magnitude(double x) {
+TORCH_REDUCE_HD double magnitude_of(double x) {
 #if defined(__CUDA_ARCH__)
   return fabs(x);
 #else

@@ -44,16 +44,12 @@ struct Scaled {
 template <class Exponent>
 constexpr Exponent kLastExponent = (Exponent(1) << (8 * sizeof(Exponent) - 2)) - 1;
 
-template <class T>
-TORCH_REDUCE_HD T magnitude_of(T value) {
-  if constexpr (ScaleOf<T>::is_vector) {
-    using Bits = typename ScaleOf<T>::Exponent;
-    using Word = std::make_unsigned_t<std::decay_t<decltype(Bits{}[0])>>;
-    constexpr Word all_but_sign = ~Word(0) >> 1;
-    return reinterpret_cast<T>(reinterpret_cast<Bits>(value) & static_cast<std::make_signed_t<Word>>(all_but_sign));
-  } else {
-    return magnitude(value);
-  }
+template <class V>
+TORCH_REDUCE_HD V magnitude_of(V vector) {
+  using Bits = typename ScaleOf<V>::Exponent;
+  using Word = std::make_unsigned_t<std::decay_t<decltype(Bits{}[0])>>;
+  constexpr Word all_but_sign = ~Word(0) >> 1;
+  return reinterpret_cast<V>(reinterpret_cast<Bits>(vector) & static_cast<std::make_signed_t<Word>>(all_but_sign));
 }
 
 // A value brought into the range of a significand by one unit, which is enough for any of T.

@@ -9,46 +9,53 @@
 namespace torch_reduce {
 
 // Multiplies like an operator, and keeps the least magnitude on the way. Overflow and NaN show in the last product of
-// all; underflow does not, even if it rounds up to the least normal number.
+// all; underflow does not, even if it rounds up to the least normal number. T is a compute type, or a vector of one.
 template <class T>
 struct PlainProducts : Traits {
-  T least = std::numeric_limits<T>::infinity();
+  using Scale = order::ScaleOf<T>;
+  using Word = std::decay_t<decltype(Scale::kLimit)>;
+  T least = T{} + std::numeric_limits<Word>::infinity();
 
   TR_HD T combine(T a, T b) {
-    const T product = order::multiply(a, b);
-    least = smaller(least, order::magnitude(product));
+    const T product = times(a, b);
+    least = smaller(order::magnitude_of(product), least);
     return product;
   }
-  // Whether each of the last products is the significand that scaled ones have, which is so if the exponent is zero.
+  // Whether each of the last products is the significand that scaled ones have, which is so if the exponent is zero; of
+  // vectors, in each lane.
   template <int Count>
-  TR_HD bool are_significands(const T (&product)[Count]) const {
-    using Scale = order::ScaleOf<T>;
-    bool are = least > std::numeric_limits<T>::min();
+  TR_HD auto are_significands(const T (&product)[Count]) const {
+    const T zero{};
+    auto are = least > zero + std::numeric_limits<Word>::min();
     TR_UNROLL
     for (const T& p : product) {
-      const T magnitude = order::magnitude(p);
-      are = are && magnitude >= 1 / Scale::kLimit && magnitude < Scale::kLimit;
+      const T magnitude = order::magnitude_of(p);
+      are = are & (magnitude >= zero + 1 / Scale::kLimit) & (magnitude < zero + Scale::kLimit);
     }
     return are;
   }
 
  private:
-  static TR_HD T smaller(T a, T b) {
+  static TR_HD T times(T a, T b) {
+    if constexpr (Scale::is_vector) {
+      return a * b;
+    } else {
+      return order::multiply(a, b);
+    }
+  }
+  static TR_HD T smaller(T a, T b) {  // b, if a is NaN
 #if defined(__CUDA_ARCH__)
     return min(a, b);  // one instruction
 #else
-    return b < a ? b : a;
+    return a < b ? a : b;
 #endif
   }
 };
 
-template <class O, class Acc>
-constexpr bool multiplies_plainly = O::multiplies && !is_scalar<Acc>;
-
 // What f(how, to) makes of elements: it combines them by how.combine(), once or twice, in the compute type first.
 template <class O, class Acc, int Count, class F>
 TR_HD void combine_elements(Acc (&to)[Count], F f) {
-  if constexpr (multiplies_plainly<O, Acc>) {
+  if constexpr (O::multiplies && !is_scalar<Acc>) {
     PlainProducts<word_of<Acc>> plain;
     word_of<Acc> product[Count];
     f(plain, product);

@@ -2,8 +2,7 @@
 // can leave the range, they multiply as they are, and the scale is looked for at the end.
 #pragma once
 
-#include <limits>
-
+#include "core/contract/plain_products.h"
 #include "core/cpu/simd/lanes.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -40,24 +39,11 @@ __attribute__((noinline)) order::Scaled<V> scaled_product(int count, V a, V b, V
 // x[0] * x[1] * ..., in that sequence.
 template <class V, int Count>
 TR_HD order::Scaled<V> product_of(const V (&x)[Count]) {
-  using Word = std::decay_t<decltype(V{}[0])>;
-  using Scale = order::ScaleOf<V>;
-  using Bits = typename Scale::Exponent;
-  using Bit = std::decay_t<decltype(Bits{}[0])>;
-  // As integers, magnitudes order like the numbers. What overflows, or is NaN, shows at the end; what underflows does
-  // not, even if it rounds up to the least normal number.
-  const Bit normal = bit_cast<Bit>(std::numeric_limits<Word>::min());
-  const Bit least = bit_cast<Bit>(1 / Scale::kLimit), limit = bit_cast<Bit>(Scale::kLimit);
-  V product = x[0];
-  Bits smallest = Bits{} + normal + 1;
-  for (int i = 1; i < Count; ++i) {
-    product *= x[i];
-    const Bits magnitude = reinterpret_cast<Bits>(order::magnitude_of(product));
-    if (i + 1 < Count) smallest = magnitude < smallest ? magnitude : smallest;
-  }
-  const Bits last = reinterpret_cast<Bits>(order::magnitude_of(product));
-  const Bits outside = (smallest - normal - 1) | (last - least) | (limit - 1 - last);
-  if (__builtin_expect(!any_negative(outside), 1)) return {product, Bits{}};
+  PlainProducts<V> plain;
+  V product[] = {x[0]};
+  for (int i = 1; i < Count; ++i) product[0] = plain.combine(product[0], x[i]);
+  if (__builtin_expect(!any_negative(~plain.are_significands(product)), 1))
+    return {product[0], typename order::ScaleOf<V>::Exponent{}};
   static_assert(Count <= 4, "as many arguments");
   return scaled_product(Count, x[0], x[Count > 1 ? 1 : 0], x[Count > 2 ? 2 : 0], x[Count > 3 ? 3 : 0]);
 }

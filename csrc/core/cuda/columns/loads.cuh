@@ -200,40 +200,32 @@ template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 __device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
                                        int64_t row, int64_t n) {
   using C = BatchColumns<O, In, Acc, A>;
-  Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
-  C c;
-  if constexpr (multiplies_plainly<O, Acc>) {
-    constexpr int V = column_width<In, A>();
-    Acc column[Leaves * V];
-    combine_elements<O>(column, [&](auto& how, auto& to) {
+  using Value = std::decay_t<decltype(C{}.e[0])>;
+  constexpr int kValues = sizeof(C) / sizeof(Value);
+  Value leaf[Leaves * kValues];
+  combine_elements<O>(leaf, [&](auto& how, auto& to) {
+    using How = std::decay_t<decltype(how)>;
+    using Combined = std::conditional_t<std::is_same<How, O>::value, Acc, word_of<Acc>>;
 #pragma unroll
-      for (int i = 0; i < Leaves * Steps; ++i) {
-        using Value = std::decay_t<decltype(to[0])>;
-        const int k = i % Leaves, s = i / Leaves;
-        const auto read = loads.template columns_of<std::decay_t<decltype(how)>, Value>(source, k, s, 0, 0);
+    for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
-        for (int e = 0; e < V; ++e) {
-          Value& leaf = to[k * V + e];
-          leaf = s == 0 ? read.e[e] : how.combine(leaf, read.e[e]);
+      for (int s = 0; s < Steps; ++s) {
+        const auto read = loads.template columns_of<How, Combined>(source, k, s, row + k + s * kLeaves, n);
+#pragma unroll
+        for (int e = 0; e < kValues; ++e) {
+          auto& v = to[k * kValues + e];
+          v = s == 0 ? read.e[e] : how.combine(v, read.e[e]);
         }
       }
-    });
-#pragma unroll
-    for (int k = 0; k < Leaves; ++k) {
-      C leaf;
-#pragma unroll
-      for (int e = 0; e < V; ++e) leaf.e[e] = column[k * V + e];
-      c = leaves.push(leaf);
     }
-  } else {
+  });
+  Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
+  C c;
 #pragma unroll
-    for (int k = 0; k < Leaves; ++k) {
-      C leaf = loads.template columns_of<O, Acc>(source, k, 0, row + k, n);
+  for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
-      for (int s = 1; s < Steps; ++s)
-        leaf = ByColumn<O>::combine(leaf, loads.template columns_of<O, Acc>(source, k, s, row + k + s * kLeaves, n));
-      c = leaves.push(leaf);
-    }
+    for (int e = 0; e < kValues; ++e) c.e[e] = leaf[k * kValues + e];
+    c = leaves.push(c);
   }
   return c;
 }
