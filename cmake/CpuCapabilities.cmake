@@ -13,13 +13,21 @@ function(torch_reduce_capability name)
   target_include_directories(torch_reduce_cpu_${name} PRIVATE ${TORCH_REDUCE_INCLUDES})
   # Functions at lines of the instruction cache: else what happens to stand before a loop in the library decides how it
   # lies in them. (512, 768) over 0 of fp32, of the same object file at another place, took 1.1 times as long.
-  target_compile_options(torch_reduce_cpu_${name} PRIVATE ${TORCH_REDUCE_CXX_FLAGS} -falign-functions=64 ${ARGN})
+  # Paths are not split, as GCC would: a select that has become a branch, mispredicted, took argmax of integers 3 times
+  # as long.
+  target_compile_options(torch_reduce_cpu_${name} PRIVATE ${TORCH_REDUCE_CXX_FLAGS} -falign-functions=64
+                                                          $<$<CXX_COMPILER_ID:GNU>:-fno-split-paths> ${ARGN})
   set(TORCH_REDUCE_CAPABILITIES ${TORCH_REDUCE_CAPABILITIES} torch_reduce_cpu_${name} PARENT_SCOPE)
 endfunction()
 
-# Of processors without AVX2, where a smaller library counts for more. GCC takes arrays there for uninitialised.
-torch_reduce_capability(baseline -O2 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  torch_reduce_capability(baseline)
+elseif(TORCH_REDUCE_BASELINE_ONLY)
+  torch_reduce_capability(baseline)
+  target_compile_definitions(torch_reduce_objects PRIVATE TR_BASELINE_ONLY)
+else()
+  # Of processors without AVX2, of before 2013: right, small and soon compiled. GCC takes arrays there for uninitialised.
+  torch_reduce_capability(baseline -O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   torch_reduce_capability(avx2 -mavx2 -mf16c)
   # GCC prefers 256-bit vectors for most AVX-512 machines, out of care for clocks that newer ones do not lower.
   torch_reduce_capability(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mf16c -mprefer-vector-width=512)

@@ -110,8 +110,9 @@ struct KernelsOf;
 #include <torch_reduce/operators.def>
 template <class O>
 using gpu_kernels = typename KernelsOf<O>::type;
+// The CPU's, which do not mirror, know what elements are lifted to.
 template <class O>
-using cpu_kernels = std::conditional_t<O::mirrored, O, typename KernelsOf<O>::type>;
+using cpu_kernels = std::conditional_t<O::mirrored && !O::needs_index, O, typename KernelsOf<O>::type>;
 
 // Calls f with the tag of an operator's struct.
 template <class F>

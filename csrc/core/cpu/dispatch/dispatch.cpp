@@ -3,7 +3,8 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(TR_BASELINE_ONLY)
+#define TR_X86_KERNELS
 #include <cpuid.h>
 #endif
 
@@ -22,7 +23,7 @@ struct Capability {
   int vector_bytes;
 };
 
-#if defined(__x86_64__)
+#if defined(TR_X86_KERNELS)
 // Not __builtin_cpu_supports, whose names Clang learnt later.
 bool has_f16c() {
   unsigned eax, ebx, ecx, edx;
@@ -33,7 +34,7 @@ bool has_f16c() {
 // Worst first.
 constexpr Capability kCapabilities[] = {
     {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 16},
-#if defined(__x86_64__)
+#if defined(TR_X86_KERNELS)
     {"avx2", avx2::run, avx2::run_exactly, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, 32},
     {"avx512", avx512::run, avx512::run_exactly,
      [] {

@@ -138,7 +138,7 @@ Elements<Acc> elements_of() {
 }
 
 template <class Op, class Acc>
-Elements<Acc> make_elements(const Problem& p) {
+Elements<Acc> elements_lifted_by(const Problem& p) {
   if constexpr (std::is_same<word_of<Acc>, int64_t>::value) {
     if (p.as_bool) return with_type(p.in, [](auto t) { return converting<Op, AsBool<decltype(t)>, Acc>(); });
     if constexpr (Op::selects) {
@@ -146,6 +146,18 @@ Elements<Acc> make_elements(const Problem& p) {
     }
   }
   return with_type(p.in, [](auto t) { return elements_of<Op, decltype(t), Acc>(); });
+}
+
+// Those of the operator asked for, whose kernels are Op's.
+template <class Op, class Acc>
+Elements<Acc> make_elements(const Problem& p) {
+  return with_operator(p.op, [&](auto tag) -> Elements<Acc> {
+    using Asked = typename decltype(tag)::type;
+    if constexpr (std::is_same<cpu_kernels<Asked>, Op>::value) {
+      return elements_lifted_by<std::conditional_t<Asked::needs_index, Asked, Op>, Acc>(p);
+    }
+    return {};
+  });
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

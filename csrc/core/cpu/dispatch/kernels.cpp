@@ -25,20 +25,23 @@ TR_HD Share share_of(const CpuPlan& plan, int64_t worker) {
   return {begin, begin + share + (worker < longer)};
 }
 
+// What some workers do. A call, so that it is compiled once for one thread and for several.
+template <class Kernel, class Job>
+__attribute__((noinline)) void take_shares(void* context, int64_t begin, int64_t end) {
+  const Job& shared = *static_cast<const Job*>(context);
+  for (int64_t worker = begin; worker < end; ++worker) {
+    const Share share = share_of(shared.plan, worker);
+    Kernel(shared, shared.scratch.of_worker(worker)).run(share.begin, share.end);
+  }
+}
+
 template <class Kernel, class Job>
 void in_parallel(const Job& job, const Threads& threads) {
-  const Task work = [](void* context, int64_t begin, int64_t end) {
-    const Job& shared = *static_cast<const Job*>(context);
-    for (int64_t worker = begin; worker < end; ++worker) {
-      const Share share = share_of(shared.plan, worker);
-      Kernel(shared, shared.scratch.of_worker(worker)).run(share.begin, share.end);
-    }
-  };
   void* context = const_cast<Job*>(&job);
   if (threads.count <= 1 || job.plan.workers == 1) {
-    work(context, 0, job.plan.workers);
+    take_shares<Kernel, Job>(context, 0, job.plan.workers);
   } else {
-    threads.parallel_for(job.plan.workers, 1, context, work);
+    threads.parallel_for(job.plan.workers, 1, context, take_shares<Kernel, Job>);
   }
 }
 
