@@ -1,5 +1,5 @@
 # Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
-# has kernels of its own (include/torch_reduce/operators.def) and compute type, those of integers in one, and one for each
+# has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, and one for each
 # element type of exact sums.
 #   TORCH_REDUCE_INSTANCES  their paths
 
@@ -29,10 +29,9 @@ foreach(_row IN LISTS _rows)
   list(GET _row 2 _kernels)
   if(_struct STREQUAL _kernels)
     set(_arguments "const Plan&, const Problem&, const Buffers&, cudaStream_t, bool")
-    foreach(_word float double)
-      torch_reduce_instance(${_name}_${_word} launch/launch.cuh "launch_typed<${_struct}, ${_word}>(${_arguments})")
-    endforeach()
-    torch_reduce_instance(${_name}_integers launch/launch.cuh
+    torch_reduce_instance(${_name}_narrow launch/launch.cuh "launch_typed<${_struct}, float>(${_arguments})")
+    torch_reduce_instance(${_name}_wide launch/launch.cuh
+                          "launch_typed<${_struct}, double>(${_arguments})"
                           "launch_typed<${_struct}, int64_t>(${_arguments})"
                           "launch_typed<${_struct}, Int128>(${_arguments})")
   endif()

@@ -52,13 +52,18 @@ template <Access A, int Steps>
 constexpr bool columns_know_missing =
     A == Access::Strided || A == Access::Pairs || (A != Access::Contiguous && Steps == 1);
 
+// Whether half of a batch is being loaded while the other half is combined. Code that finds places an element at a time
+// is long, and stands once.
+template <Access A>
+constexpr bool columns_load_ahead = A != Access::Strided && A != Access::Pairs;
+
 // Of a thread's columns, for the launch bounds: what a plan takes them for (plan/gpu/columns_cut.cpp).
 template <class O, class In, class Acc, Access A>
 constexpr int64_t columns_bytes =
     packs_columns<O, In, A> ? kPackedWords * sizeof(uint32_t) : column_width<In, A>() * sizeof(Acc);
 
 // A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 where no leaf
-// has more elements. Half of a batch is being loaded while the other half is combined.
+// has more elements.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A>>
 __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
                                   tuning::columns_ctas_at_once(A == Access::Unaligned, columns_bytes<O, In, Acc, A>,
@@ -66,7 +71,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
                                       tuning::kColumnsWarps / columns_most_warps<A, Clusters>)
     columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
   constexpr int V = column_width<In, A>();
-  constexpr int kHalf = Leaves / 2;
+  constexpr int kHalf = columns_load_ahead<A> ? Leaves / 2 : Leaves;
   using Likely = LikelyOut<O, In, Acc>;
   using C = Columns<Acc, V>;
   using Batch = BatchColumns<O, In, Acc, A>;
@@ -118,32 +123,38 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   const Share share = kSharesOut ? share_of<V>(lane, a.log_across) : Share{V, 0, lane < across};
   Acc* levels = slots + warp_y * of_warp + mine + share.first;
   const bool alone = a.log_warps_along == 0;  // a warp has its columns' whole unit
-  const bool in_levels = kPacked || a.log_batches > 0 || !alone;
+  // Results that go from registers to the output, a vector at a time.
+  const bool wide = V > 1 && !kSharesOut && !kPacked && alone && a.wide_store;
+  const bool in_levels = A == Access::Unaligned || !wide || a.log_batches > 0;
 
   auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
   auto full = [&](int64_t row) {
     return row + (1 << log_leaves) + (Steps - 1) * kLeaves + (A == Access::Unaligned ? 2 : 0) <= a.n;
   };
   Loads<O, In, Acc, A, kHalf, Steps> lower, upper;
-  int64_t row = first(0);
-  bool all = full(row);
+  int64_t row = 0;
+  bool all = false;
+  const auto load_first = [&](int b) {
+    row = first(b);
+    all = full(row);
+    lower.load(a, start, left_of_row, row + leaf_of_lane, all);
+  };
   if (Clusters && a.sink.cluster) arrive_in_cluster();
   if (!a.sink.atomic) wait_for_previous_kernel();
-  if (!columns_know_missing<A, Steps> || batches > 0) lower.load(a, start, left_of_row, row + leaf_of_lane, all);
+  if (columns_load_ahead<A> && (!columns_know_missing<A, Steps> || batches > 0)) load_first(0);
   C c;  // but packed columns', which are in shared memory
   Batch together;
 #pragma unroll 1
   for (int b = 0; b < batches; ++b) {
+    if constexpr (!columns_load_ahead<A>) load_first(b);
     const int64_t of_lane = row + leaf_of_lane;
-    upper.load(a, start, left_of_row, of_lane + kHalf, all);
+    if constexpr (columns_load_ahead<A>) upper.load(a, start, left_of_row, of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
     Batch batch = reduce(a.source, lower, of_lane, a.n);
-    if (b + 1 < batches) {
-      row = first(b + 1);
-      all = full(row);
-      lower.load(a, start, left_of_row, row + leaf_of_lane, all);
+    if constexpr (columns_load_ahead<A>) {
+      if (b + 1 < batches) load_first(b + 1);
+      batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf, a.n));
     }
-    batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf, a.n));
     if constexpr (kTogether) {
       if (b & last_together) batch = ByColumn<O>::combine(together, batch);
       together = batch;
@@ -195,34 +206,22 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     }
     result(column, v);
   };
-  const Acc* top = slots + log_pushes * width;
-  if (kPacked && alone) {  // neighbours by neighbouring lanes, as lanes' own sixteen are 128 bytes
-    __syncwarp();
-    const int own = warp_x * owners * V;
-    for (int i = lane; i < owners * V && column0 + own + i < a.columns; i += kWarp) {
-      send(column0 + own + i, top[own + i]);
-    }
-  } else if (alone) {
-    if (share.owns && inside) {
-      bool wide = false;
-      if constexpr (V > 1 && !kSharesOut) wide = a.wide_store && (A != Access::Unaligned || left_of_row >= V);
-      if (wide) {
-        if constexpr (V > 1) {
-          int64_t place = column0 + mine + outer * a.sink.output_stride;
-          if constexpr (A != Access::Contiguous) place = column0 + mine + a.outer.out(outer);
-          write_wide<O, In>(a.sink, place, c);
-        }
-      } else {
-#pragma unroll
-        for (int e = 0; e < V; ++e) {
-          const bool exists = A == Access::Unaligned ? e < left_of_row : !kSharesOut || e < share.kept;
-          if (exists) send(column0 + mine + share.first + e, c.e[e]);
-        }
+  int in_vectors = 0;  // of the tile's columns
+  if constexpr (V > 1) {
+    if (wide) {
+      in_vectors = static_cast<int>(min(static_cast<int64_t>(width), a.columns - column0)) / V * V;
+      if (inside && lane < owners && mine < in_vectors) {
+        int64_t place = column0 + mine + outer * a.sink.output_stride;
+        if constexpr (A != Access::Contiguous) place = column0 + mine + a.outer.out(outer);
+        write_wide<O, In>(a.sink, place, c);
       }
     }
-  } else {
+  }
+  if (A == Access::Unaligned || !wide) {  // the rest
+    const Acc* top = slots + log_pushes * width;
     __syncthreads();
-    for (int column = threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
+#pragma unroll 1
+    for (int column = in_vectors + threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
       Acc v[columns_most_warps<A, Clusters>];
 #pragma unroll
       for (int y = 0; y < columns_most_warps<A, Clusters>; ++y) {

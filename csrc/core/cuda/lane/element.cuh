@@ -1,4 +1,4 @@
-// Single elements in and results out, with the types that are known at run time only.
+// Single elements in and results out.
 #pragma once
 
 #include "core/contract/ops.h"
@@ -8,12 +8,16 @@
 
 namespace torch_reduce::cuda {
 
-// Where a kernel reads from. `type` and `as_bool` matter for Any alone, `mirror` for Max.
+// Where a kernel reads from. `mirror` matters for what selects, the rest for Any.
 struct Source {
   const void* data;
   DType type;
-  bool as_bool;
-  uint64_t mirror;  // bits that are flipped in 8 bytes of elements
+  int size = 0;            // of an element, in bytes
+  uint64_t mirror = 0;     // bits that are flipped in 8 bytes of elements
+  uint64_t identity = 0;   // bits of an element that changes nothing, before they are flipped
+  bool is_tested = false;  // elements are whether they are not zero: the bits but for the first `untested_bits` of 64
+  bool is_signed = false, is_converted = false;  // integers; floating values, where they become integers
+  int spare_bits = 0, untested_bits = 0;
 };
 
 // Where the input begins, as a number to which places in bytes are added.
@@ -22,11 +26,17 @@ __device__ __forceinline__ int64_t address_of(const Source& s) { return reinterp
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
 // A mirrored operator has no kernels: the smallest is the largest of the mirrored elements, mirrored. To mirror is to
-// flip bits: the sign of floating elements, all bits of integers.
+// flip bits: the sign of floating elements, all bits of integers. Bytes without a sign have the kernels of those with
+// one: to flip their highest bit keeps their order.
 template <class O>
 constexpr bool mirrors = O::selects;
 
-inline uint64_t mirror_of(DType type) {
+constexpr bool is_unsigned_byte(DType type) { return type == DType::Bool || type == DType::UInt8; }
+
+// Of eight bytes of elements.
+inline uint64_t mirror_of(const TraitsOf& op, DType type) {
+  if (op.selects && is_unsigned_byte(type)) return op.mirrored ? 0x7f7f7f7f7f7f7f7f : 0x8080808080808080;
+  if (!op.mirrored) return 0;
   switch (type) {
     case DType::Float16:
     case DType::BFloat16:
@@ -39,17 +49,25 @@ inline uint64_t mirror_of(DType type) {
       return ~uint64_t{0};
   }
 }
-
-// Of the elements, and of the result in the compute type.
-// Those of types without kernels of their own are mirrored when they are of the compute type.
-inline uint64_t mirror_of_elements(const Problem& p) {
-  if (!traits_of(p.op).mirrored) return 0;
-  return mirror_of(kernels::are_typed(kernels::types_of(p)) ? p.in : p.compute);
-}
+// Of the result in the compute type.
 inline uint64_t mirror_of_result(const Problem& p) {
-  if (!traits_of(p.op).mirrored) return 0;
-  const bool unsigned_bytes = p.in == DType::Bool || p.in == DType::UInt8;  // that have become positive integers
-  return unsigned_bytes ? 0xff : mirror_of(p.compute);
+  const TraitsOf op = traits_of(p.op);
+  if (!is_unsigned_byte(p.in)) return mirror_of(op, p.compute);
+  return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(mirror_of(op, p.in))));
+}
+
+// An element's bits, and back.
+template <class T>
+using BitsOf = std::conditional_t<
+    sizeof(T) == 8, uint64_t,
+    std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+template <class T>
+TR_HD BitsOf<T> bits_of(T x) {
+  return bit_cast<BitsOf<T>>(x);
+}
+template <class T>
+TR_HD T bits_as(uint64_t bits) {
+  return bit_cast<T>(static_cast<BitsOf<T>>(bits));
 }
 
 template <class O, class T>
@@ -61,52 +79,7 @@ __device__ __forceinline__ T mirrored(const T& x, uint64_t mirror) {
     const auto low = static_cast<uint32_t>(mirror), high = static_cast<uint32_t>(mirror >> 32);
     return bit_cast<T>(uint4{words.x ^ low, words.y ^ high, words.z ^ low, words.w ^ high});
   } else {
-    using Bits = std::conditional_t<
-        sizeof(T) == 8, uint64_t,
-        std::conditional_t<sizeof(T) == 4, uint32_t, std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
-    return bit_cast<T>(static_cast<Bits>(bit_cast<Bits>(x) ^ static_cast<Bits>(mirror)));
-  }
-}
-
-template <class Acc, class T>
-__device__ __forceinline__ Acc widen_or_test(const void* at, bool as_bool) {
-  const T x = *static_cast<const T*>(at);
-  if (as_bool) return static_cast<Acc>(widen<double>(x) != 0);
-  return widen<Acc>(x);
-}
-
-template <class O, class Acc>  // the compute type
-__device__ __noinline__ Acc load_any(const Source& s, const void* at) {
-  switch (s.type) {
-    case DType::Bool:
-      return widen_or_test<Acc, Bool>(at, s.as_bool);
-    case DType::UInt8:
-      return widen_or_test<Acc, uint8_t>(at, s.as_bool);
-    case DType::Int8:
-      return widen_or_test<Acc, int8_t>(at, s.as_bool);
-    case DType::Int16:
-      return widen_or_test<Acc, int16_t>(at, s.as_bool);
-    case DType::Int32:
-      return widen_or_test<Acc, int32_t>(at, s.as_bool);
-    case DType::Int64:
-      return widen_or_test<Acc, int64_t>(at, s.as_bool);
-    case DType::UInt16:
-      return widen_or_test<Acc, uint16_t>(at, s.as_bool);
-    case DType::UInt32:
-      return widen_or_test<Acc, uint32_t>(at, s.as_bool);
-    case DType::UInt64:
-      if constexpr (mirrors<O> && std::is_same<Acc, int64_t>::value) {  // so it keeps its order in an int64
-        return static_cast<int64_t>(*static_cast<const uint64_t*>(at) ^ kSignBit);
-      }
-      return widen_or_test<Acc, uint64_t>(at, s.as_bool);
-    case DType::Float16:
-      return widen_or_test<Acc, Half>(at, s.as_bool);
-    case DType::BFloat16:
-      return widen_or_test<Acc, BFloat16>(at, s.as_bool);
-    case DType::Float32:
-      return widen_or_test<Acc, float>(at, s.as_bool);
-    default:
-      return widen_or_test<Acc, double>(at, s.as_bool);
+    return bits_as<T>(bits_of(x) ^ mirror);
   }
 }
 
@@ -124,7 +97,7 @@ template <class In>
 constexpr bool is_pair<PairOf<In>> = true;
 
 template <class In, class O>
-__device__ __forceinline__ In identity_element() {
+TR_HD In identity_element() {
   if constexpr (is_pair<In>) {
     const auto one = identity_element<std::decay_t<decltype(In{}.e[0])>, O>();
     return {one, one};
@@ -137,41 +110,52 @@ __device__ __forceinline__ In identity_element() {
   }
 }
 
-// An element as it lies in memory. It is converted when all of a thread's loads are under way, and where it may not
-// exist it is loaded by one predicated instruction. A conversion or a branch beside each load, which compilers make of
-// a condition, waits for one after the other.
+// Loads bits of the type Bits where they are wanted, by one predicated instruction. A branch beside each load, which
+// compilers make of a condition, waits for one after the other.
+template <class Bits, class Register>
+__device__ __forceinline__ void load_bits(bool wanted, int64_t address, Register& to) {
+#if defined(__CUDA_ARCH__)
+  const int p = wanted;
+  static_assert(sizeof(Register) == 8 || sizeof(Bits) < 8, "a register holds them");
+  if constexpr (sizeof(Bits) == 8) {
+    asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.b64 %0, [%1];}" : "+l"(to) : "l"(address), "r"(p));
+  } else if constexpr (sizeof(Register) == 8) {
+    if constexpr (sizeof(Bits) == 4) {
+      asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u32 %0, [%1];}"
+                   : "+l"(to)
+                   : "l"(address), "r"(p));
+    } else if constexpr (sizeof(Bits) == 2) {
+      asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u16 %0, [%1];}"
+                   : "+l"(to)
+                   : "l"(address), "r"(p));
+    } else {
+      asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u8 %0, [%1];}" : "+l"(to) : "l"(address), "r"(p));
+    }
+  } else if constexpr (sizeof(Bits) == 4) {
+    asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.b32 %0, [%1];}" : "+r"(to) : "l"(address), "r"(p));
+  } else if constexpr (sizeof(Bits) == 2) {
+    asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u16 %0, [%1];}" : "+r"(to) : "l"(address), "r"(p));
+  } else {
+    asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u8 %0, [%1];}" : "+r"(to) : "l"(address), "r"(p));
+  }
+#else
+  if (wanted) to = *reinterpret_cast<const Bits*>(address);
+#endif
+}
+
+// An element as it lies in memory. It is converted when all of a thread's loads are under way: a conversion beside each
+// load waits for one after the other.
 template <class O, class In, class Acc>
 struct Element {
   std::conditional_t<sizeof(In) == 8, uint64_t, uint32_t> bits;
 
   __device__ __forceinline__ void load(const Source& s, int64_t address) { load_if(true, s, address); }
   __device__ __forceinline__ void none(const Source& s) {
-    bits = bit_cast<Bits>(mirrored<O>(identity_element<In, O>(), s.mirror));
+    bits = bits_of(mirrored<O>(identity_element<In, O>(), s.mirror));
   }
   __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
     none(s);
-#if defined(__CUDA_ARCH__)
-    const int wanted = exists;
-    if constexpr (sizeof(In) == 8) {
-      asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.b64 %0, [%1];}"
-                   : "+l"(bits)
-                   : "l"(address), "r"(wanted));
-    } else if constexpr (sizeof(In) == 4) {
-      asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.b32 %0, [%1];}"
-                   : "+r"(bits)
-                   : "l"(address), "r"(wanted));
-    } else if constexpr (sizeof(In) == 2) {
-      asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u16 %0, [%1];}"
-                   : "+r"(bits)
-                   : "l"(address), "r"(wanted));
-    } else {
-      asm volatile("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.u8 %0, [%1];}"
-                   : "+r"(bits)
-                   : "l"(address), "r"(wanted));
-    }
-#else
-    if (exists) bits = bit_cast<Bits>(*reinterpret_cast<const In*>(address));
-#endif
+    load_bits<BitsOf<In>>(exists, address, bits);
   }
   // As what is combined, in the accumulator's type or a narrower one: number `index` of the n elements of its output.
   template <class To, class How = O>
@@ -183,36 +167,7 @@ struct Element {
     static_assert(!numbers_elements<O>, "such kernels do not number the elements");
     return value<To>(s, 0, 0);
   }
-  __device__ __forceinline__ In raw() const { return bit_cast<In>(static_cast<Bits>(bits)); }
-
- private:
-  using Bits = std::conditional_t<
-      sizeof(In) == 8, uint64_t,
-      std::conditional_t<sizeof(In) == 4, uint32_t, std::conditional_t<sizeof(In) == 2, uint16_t, uint8_t>>>;
-};
-
-template <class O, class Acc>
-struct Element<O, Any, Acc> {
-  using Word = word_of<Acc>;
-  Word of_memory;
-
-  __device__ __forceinline__ void load(const Source& s, int64_t address) {
-    of_memory = mirrored<O>(load_any<O, Word>(s, reinterpret_cast<const void*>(address)), s.mirror);
-  }
-  __device__ __forceinline__ void none(const Source&) { of_memory = O::template identity<Word>(); }
-  __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
-    none(s);
-    if (exists) load(s, address);
-  }
-  template <class To, class How = O>
-  __device__ __forceinline__ To value(const Source&, int64_t index, int64_t n) const {
-    return lifted<How>(static_cast<word_of<To>>(of_memory), index, n);
-  }
-  template <class To>
-  __device__ __forceinline__ To value(const Source& s) const {
-    static_assert(!numbers_elements<O>, "such kernels do not number the elements");
-    return value<To>(s, 0, 0);
-  }
+  __device__ __forceinline__ In raw() const { return bits_as<In>(bits); }
 };
 
 // The type in which results of elements of a type mostly leave: integers as int64.

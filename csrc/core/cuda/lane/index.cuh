@@ -152,6 +152,11 @@ struct ReducedIndex<Access::Strided> {
   template <class F>
   __device__ __forceinline__ void with_place(F f) const {
     if (dims <= 1) return f([this](int64_t from, int64_t index) { return from + index * dim[0].stride; });
+    with_place_of_several(f);
+  }
+  // Where the dims are several.
+  template <class F>
+  __device__ __forceinline__ void with_place_of_several(F f) const {
     if (!quotients.exist) return f([this](int64_t from, int64_t index) { return from + at_any(index); });
     const auto few = [this](auto count) {
       return [this](int64_t from, int64_t index) {

@@ -50,8 +50,9 @@ __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
 template <class O, class In>
-constexpr bool adds_packed = O::adds && !O::lifts && !std::is_same<In, Half>::value &&
-                             !std::is_same<In, BFloat16>::value && !std::is_same<In, Any>::value && sizeof(In) <= 2;
+constexpr bool adds_packed = kernels::adds_packed(traits_of<O>(), dtype_of<In>::value);
+template <class O>
+constexpr bool adds_packed<O, Any> = false;
 
 // 128 for every byte that is not zero.
 __device__ __forceinline__ uint32_t bytes_that_are_set(uint32_t w) {

@@ -59,7 +59,7 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
 template <class O, class Acc>
 cudaError_t launch_accumulator(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                                bool dependent) {
-  const Source source{b.in, p.in, p.as_bool, mirror_of_elements(p)};
+  const Source source = source_of<O>(p, b.in);
   const Sink<Acc> sink = make_sink<Acc>(plan, p, b);
   const bool atomic = plan.finish == Finish::Atomic;
   const Launch l{plan.grid, plan.block, plan.shared_bytes,

@@ -113,7 +113,7 @@ struct Chunk<O, In, Acc, Access::Strided> {
       return;
     }
     const int mine = static_cast<int>(min(left, static_cast<int64_t>(kChunk))) - lane;
-    a.reduced.with_place([&](auto at) {
+    a.reduced.with_place_of_several([&](auto at) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         part[i].load_if(i * kWarp < mine, a.source, at(row, first + lane + i * kWarp));

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/cuda/lane/element.cuh"
+#include "core/cuda/lane/any_element.cuh"
 #include "core/plan/gpu/kernels.h"
 
 namespace torch_reduce::cuda {
@@ -30,10 +30,8 @@ cudaError_t with_element_type(const Problem& p, F f) {
   const auto call_if = [&](auto tag) {
     using In = typename decltype(tag)::type;
     if constexpr (kernels::are_typed(types_of_instance<O, In, Acc>())) {
-      // Of bools, the largest is one of their bytes, and that is not zero.
-      using Read = std::conditional_t<mirrors<O> && std::is_same<In, Bool>::value, uint8_t, In>;
       if (p.in != dtype_of<In>::value || p.as_bool) return false;
-      status = f(Tag<Read>{});
+      status = f(Tag<ReadAs<O, In>>{});
       return true;
     } else {
       return false;

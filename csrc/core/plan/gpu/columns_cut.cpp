@@ -23,10 +23,7 @@ Lanes lanes_unaligned(int64_t v, int64_t partial_bytes, int64_t vectors) {
   return lanes;
 }
 
-// Whether a thread adds up its columns two to a register (cuda/columns/packed.cuh).
-bool packed(const Plan& plan, const Problem& p) {
-  return loads_vectors(plan.access) && size_of(p.in) == 1 && traits_of(p.op).adds && !traits_of(p.op).lifts;
-}
+bool packed(const Plan& plan, const Problem& p) { return kernels::packs_columns(traits_of(p.op), p.in, plan.access); }
 
 // Rows of partials that a warp keeps in shared memory: a level for each power of two of its batches, but of those that
 // packed columns add up in registers.
@@ -95,8 +92,7 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   plan.units = ceil_div(steps, batches);
   plan.grid = columns(plan).tiles * plan.units;
   const int64_t row_bytes = columns(plan).tile_columns * accumulator_bytes(p);
-  const bool in_registers = batches * warps_along == 1 && !packed(plan, p);
-  plan.shared_bytes = in_registers ? 0 : warps_along * levels_of_warp(plan, p) * row_bytes;
+  plan.shared_bytes = warps_along * levels_of_warp(plan, p) * row_bytes;
   const int64_t ctas_at_once = columns_ctas_of_sm(plan, p, lanes) * kColumnsWarps * kWarp / plan.block;
   columns(plan).shared_at_once = ctas_at_once * (plan.shared_bytes + kSharedReserved);
   return plan;

@@ -80,6 +80,15 @@ constexpr bool have_columns(const Types& t, Access a) {
   }
 }
 
+// Whether sums of bytes and half-words take several elements to an instruction; and whether those of bytes, down the
+// columns, are two to a register (cuda/columns/packed.cuh).
+constexpr bool adds_packed(const TraitsOf& op, DType in) {
+  return op.adds && !op.lifts && !is_floating(in) && size_of(in) <= 2;
+}
+constexpr bool packs_columns(const TraitsOf& op, DType in, Access a) {
+  return adds_packed(op, in) && size_of(in) == 1 && loads_vectors(a);
+}
+
 // Columns of which a thread has all elements: as many as its registers hold the values of.
 constexpr bool have_stacked_columns(const Types& t, Access a) {
   const auto width = a == Access::Pairs ? 2 : 16 / static_cast<int64_t>(size_of(t.in));

@@ -80,19 +80,15 @@ struct EffortOf {
     if (is_slow()) in_flight = 1.0 / 3;
     e.loads = loads;
     e.lines = loads * std::clamp(box.pieces(tuning::kLine, element) / loads_of_box, 1.0, most);
-    e.values = loads * (adds_packed() ? ceil_div(width * element, 4) : width);
+    e.values = loads * (kernels::adds_packed(traits_of(p.op), p.in) ? ceil_div(width * element, 4) : width);
     e.warps = warps / waves;
     e.rounds = std::ceil(std::max(loads / warps, 1.0) / in_flight) * waves;
   }
-  // Whether a switch over the type, or a loop over many dims, comes between two loads, and keeps those that have no
-  // element.
+  // Whether one load waits for another: by a loop over many dims between them, or as each is one of four, by the
+  // element's size, into one register.
   bool is_slow() const {
     const bool loops = plan.access == Access::Strided && l.reduced_dims > kFewDims;
     return loops || !kernels::are_typed(kernels::types_of(p));
-  }
-  // Sums of bytes and half-words: several by an instruction.
-  bool adds_packed() const {
-    return traits_of(p.op).adds && !traits_of(p.op).lifts && !is_floating(p.in) && element < 4;
   }
 
   // CTAs each read a box and write the results of `rows` outputs. What does not fit an SM's L1, with the boxes of the
