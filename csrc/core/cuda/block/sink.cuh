@@ -33,17 +33,28 @@ __device__ __forceinline__ auto finish(Acc v, int64_t n, uint64_t mirror) {
   }
 }
 
+// Results of other types than the likely one, and means of integers. A call: as a part of every write it would be most
+// of a kernel's code.
+template <class O, class Acc>
+__device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type, bool divides, int64_t n, Acc v,
+                                            uint64_t mirror) {
+  if constexpr (O::adds && is_scalar<Acc>) {
+    if (divides) return store<O>(out, place, type, divide_by_count(v, n));
+  }
+  store<O>(out, place, type, finish<O>(v, n, mirror));
+}
+
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void write(void* out, int64_t place, DType type, bool divides, int64_t n, Acc v,
                                       uint64_t mirror) {
-  if constexpr (O::adds && is_scalar<Acc>) {
-    if (divides) return store<O>(out, place, type, divide_by_count(v, n));
+  const bool likely = type == dtype_of<Likely>::value;
+  if constexpr (O::adds && std::is_floating_point<Acc>::value) {
+    if (likely && divides) return put<Likely>(out, place, divide_by_count(v, n));
   }
-  const auto finished = finish<O>(v, n, mirror);
-  if (type == dtype_of<Likely>::value) return put<Likely>(out, place, finished);
-  store<O>(out, place, type, finished);
+  if (!likely || divides) return write_unlikely<O>(out, place, type, divides, n, v, mirror);
+  put<Likely>(out, place, finish<O>(v, n, mirror));
 }
 
 // Of `count` values side by side in shared memory or scratch: as far as one access of 16 bytes reaches.

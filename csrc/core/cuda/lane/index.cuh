@@ -102,13 +102,18 @@ struct KeptIndex<Access::Strided> {
   }
   __device__ __forceinline__ Places at(int64_t index) const {
     if (dims <= 1) return {index * dim[0].in_stride, index * dim[0].out_stride};
-    if (!quotients.exist || !in_steps.fit || !out_steps.fit) return {in(index), out(index)};
+    if (!quotients.exist || !in_steps.fit || !out_steps.fit) return at_any(index);
     const auto i = static_cast<int32_t>(index);
     return {in_steps.from<kStraightDims>(0, quotients, i), out_steps.from<kStraightDims>(0, quotients, i)};
   }
 
  private:
+  // Not inlined, as in ReducedIndex.
   __device__ __noinline__ Places at_any(int64_t index) const {
+    if (quotients.exist) {
+      const auto i = static_cast<int32_t>(index);
+      return {in_steps.at(quotients, i), out_steps.at(quotients, i)};
+    }
     Places place{0, 0};
 #pragma unroll 1
     for (int d = 0; d < dims; ++d) {
@@ -157,14 +162,13 @@ struct ReducedIndex<Access::Strided> {
   // Where the dims are several.
   template <class F>
   __device__ __forceinline__ void with_place_of_several(F f) const {
-    if (!quotients.exist) return f([this](int64_t from, int64_t index) { return from + at_any(index); });
     const auto few = [this](auto count) {
       return [this](int64_t from, int64_t index) {
         return steps.template from<decltype(count)::value>(from, quotients, static_cast<int32_t>(index));
       };
     };
-    if (!steps.fit) {
-      f([this](int64_t from, int64_t index) { return from + steps.at(quotients, static_cast<int32_t>(index)); });
+    if (!quotients.exist || !steps.fit) {
+      f([this](int64_t from, int64_t index) { return from + at_any(index); });
     } else if (dims == 2) {
       f(few(std::integral_constant<int, 2>{}));
     } else if (dims == 3) {
@@ -180,9 +184,9 @@ struct ReducedIndex<Access::Strided> {
   }
 
  private:
-  // Not inlined: a thread has tens of places to find, and loops with divisions for each of them would be most of what
-  // is compiled.
+  // Not inlined: a thread has tens of places to find, and what is rare would be most of what is compiled.
   __device__ __noinline__ int64_t at_any(int64_t index) const {
+    if (quotients.exist) return steps.at(quotients, static_cast<int32_t>(index));
     int64_t place = 0;
 #pragma unroll 1
     for (int d = 0; d < dims; ++d) {
