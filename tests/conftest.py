@@ -2,6 +2,7 @@
 no GPU, its runs there are skipped, with the reason."""
 
 import os
+import platform
 
 import hypothesis
 import pytest
@@ -50,6 +51,14 @@ def capability(request):
             yield request.param
     except ValueError:
         pytest.skip(f"this CPU has no {request.param}")
+
+
+@pytest.fixture
+def vectors(capability):
+    """The same of those that have vectors, as the kernels of an x86 without AVX2 have not."""
+    if capability == "baseline" and platform.machine() == "x86_64":
+        pytest.skip("has no vectors")
+    return capability
 
 
 @pytest.fixture

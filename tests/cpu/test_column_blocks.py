@@ -20,7 +20,7 @@ def are_blocks(x, op="sum", dim=0):
     return torch_reduce.explain(x, dim, op=op, device="cpu").reads == "blocks"
 
 
-def test_where_blocks_are_taken(capability):
+def test_where_blocks_are_taken(vectors):
     """The plan says it: by rows, by what they have in bytes, by how far they are apart, by type, and by size."""
 
     def taken(rows, row_bytes, dtype=torch.float32, op="sum", apart=None):
@@ -33,7 +33,7 @@ def test_where_blocks_are_taken(capability):
         assert taken(100, 128, dtype) and not taken(100, 120, dtype)
         assert taken(100, 128, dtype, apart=3072) and not taken(100, 128, dtype, apart=3080)
         assert taken(100, 3072, dtype) and not taken(100, 3080, dtype)
-        extremes = capability != "baseline" and dtype != torch.float64
+        extremes = vectors != "baseline" and dtype != torch.float64
         assert taken(32, 256, dtype, "amin") == taken(32, 256, dtype, "amax") == extremes
         assert not taken(31, 256, dtype, "amax")
         assert taken(4 << 10, 1 << 10, dtype) and not taken(32 << 10, 1 << 10, dtype)

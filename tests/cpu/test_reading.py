@@ -89,7 +89,7 @@ def is_in_bundles(x, dim=None):
 @pytest.mark.parametrize("rows, length", STRIPS, ids=str)
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
 @pytest.mark.parametrize("op", ["sum", "prod"])
-def test_strips(op, dtype, rows, length, capability):
+def test_strips(op, dtype, rows, length, vectors):
     """Rows side by side whose chunks begin and end anywhere; the last chunk is not whole."""
     x = side_by_side(rows, length, dtype, op)
     assert is_in_strips(x)
@@ -111,7 +111,7 @@ def test_strips_and_tiles(dtype, rows, length, capability):
 @pytest.mark.parametrize("length", [300, 512, 1016, 2056, 3136])
 @pytest.mark.parametrize("rows", [16, 33, 130])
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
-def test_strips_of_several_outer_rows(dtype, rows, length, capability):
+def test_strips_of_several_outer_rows(dtype, rows, length, vectors):
     """Images with their channels last: a chunk ends in an image that lies elsewhere, or in nothing."""
     images = fill((4, length + 16, rows), dtype)
     x = images.unflatten(1, (2, -1))[:, :, 4:-4].permute(0, 3, 1, 2)
@@ -124,7 +124,7 @@ def test_strips_of_several_outer_rows(dtype, rows, length, capability):
 
 @pytest.mark.parametrize("shape", [(100, 60, 30), (64, 37, 41), (20, 99, 128), (130, 3, 516)], ids=str)
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
-def test_strips_of_several_inner_dims(dtype, shape, capability):
+def test_strips_of_several_inner_dims(dtype, shape, vectors):
     """Memory in reverse: lines are not evenly apart along a row, which has any number of them."""
     x = fill(shape[::-1], dtype).permute(2, 1, 0)
     assert is_in_strips(x)
@@ -134,7 +134,7 @@ def test_strips_of_several_inner_dims(dtype, shape, capability):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_strips_in_threads(threads, capability):
+def test_strips_in_threads(threads, vectors):
     x = side_by_side(200, 6 * 3136, torch.float32).unflatten(2, (3, 3136))
     with num_threads(threads):
         assert is_in_strips(x) and is_in_strips(x, (0, 1, 3))
@@ -142,7 +142,7 @@ def test_strips_in_threads(threads, capability):
             assert_like_contiguous(x, dim)
 
 
-def test_strips_read_no_memory_behind_the_tensor(capability):
+def test_strips_read_no_memory_behind_the_tensor(vectors):
     """Whole vectors of the last rows would."""
     for rows in (16, 17, 31):
         for dtype in STRIP_DTYPES:
@@ -163,7 +163,7 @@ BUNDLES += [(130, 384), (512, 640), (300, 64), (259, 320), (1111, 192)]
 @pytest.mark.parametrize("columns, length", BUNDLES, ids=str)
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
 @pytest.mark.parametrize("op", ["sum", "prod", "mean"])
-def test_bundles(op, dtype, columns, length, capability):
+def test_bundles(op, dtype, columns, length, vectors):
     """Adjacent columns that are whole chunks together, in one line and in a part of longer ones."""
     shape, to = (length, columns + 24), torch.promote_types(dtype, torch.float32)
     wide = (factors(shape, dtype) if op == "prod" else fill(shape, dtype)).T
@@ -177,7 +177,7 @@ def test_bundles(op, dtype, columns, length, capability):
 
 
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
-def test_bundles_that_overlap(dtype, capability):
+def test_bundles_that_overlap(dtype, vectors):
     """Lines that are all the same one, and lines one element apart."""
     line = fill((3000,), dtype)
     for x in (line.expand(512, -1).T, line.unfold(0, 512, 1)):
@@ -187,7 +187,7 @@ def test_bundles_that_overlap(dtype, capability):
 
 @pytest.mark.parametrize("columns, length", [(40, 512), (96, 768), (256, 640), (512, 192)], ids=str)
 @pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
-def test_bundles_of_several_outer_rows(dtype, columns, length, capability):
+def test_bundles_of_several_outer_rows(dtype, columns, length, vectors):
     """Outer dims that are reduced, too, or kept."""
     x = fill((3, 2, length, columns + 1), dtype)[..., 1:].transpose(2, 3)
     assert is_in_bundles(x) and is_in_bundles(x, (1, 2, 3)) and is_in_bundles(x, (2, 3))
@@ -200,7 +200,7 @@ def test_bundles_of_several_outer_rows(dtype, columns, length, capability):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_bundles_in_threads(threads, capability):
+def test_bundles_in_threads(threads, vectors):
     """Strips of bundles, the last of which begins before the one before it ends."""
     x = fill((768, 8000), torch.float32).T
     with num_threads(threads):
@@ -209,7 +209,7 @@ def test_bundles_in_threads(threads, capability):
             assert_like_contiguous(part)
 
 
-def test_bundles_add_nothing_from_beside_the_tensor(capability):
+def test_bundles_add_nothing_from_beside_the_tensor(vectors):
     """Where its last columns are no whole vector, and behind the last bundle."""
     for columns, length in ((64, 512), (79, 256), (130, 384)):
         for dtype in STRIP_DTYPES:

@@ -33,8 +33,10 @@ bool has_f16c() {
 
 // Worst first.
 constexpr Capability kCapabilities[] = {
+#if !defined(TR_X86_KERNELS)
     {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 16},
-#if defined(TR_X86_KERNELS)
+#else
+    {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 0},
     {"avx2", avx2::run, avx2::run_exactly, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, 32},
     {"avx512", avx512::run, avx512::run_exactly,
      [] {

@@ -84,7 +84,7 @@ int64_t strip_of_columns(const Problem& p, int threads, int64_t padded_chunks) {
 int64_t block_rows(const Problem& p, int vectors, const CpuPlan& plan) {
   const Layout& l = p.layout;
   if (l.reduced_dims == 0 || l.kept[l.kept_dims - 1].in_stride != 1) return 0;
-  if (!is_floating(p.in) || !is_read_directly(p) || !takes_elements(p)) return 0;
+  if (!is_floating(p.in) || !is_read_directly(p, vectors) || !takes_elements(p)) return 0;
   const auto size = static_cast<int64_t>(size_of(p.in));
   const bool is_extreme = traits_of(p.op).selects;
   if (is_extreme && (size == 8 || vectors == 16)) return 0;
@@ -117,8 +117,9 @@ bool is_for_one_thread(const Layout& l) {
   return l.n <= kParallelAbove && l.outputs <= kParallelAbove && l.n * l.outputs <= kParallelAbove;
 }
 
-bool is_read_directly(const Problem& p) {
+bool is_read_directly(const Problem& p, int vectors) {
   const TraitsOf op = traits_of(p.op);
+  if (vectors == 0 && !is_order_free(p.op, p.compute)) return false;
   if (p.as_bool || op.needs_index || op.masks_missing || (!is_floating(p.compute) && op.lifts_integers)) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
@@ -143,9 +144,9 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, i
   if (plan.family == Family::Rows) {
     if (constraint.family < 0 && constraint.split == 0) {
       if (has_chunk_columns(p)) return plan_chunks(p, threads, vectors, plan.expected_bytes);
-      if (plan_bundles(p, threads, plan) || plan_strips(p, threads, vectors == 64, plan)) return plan;
+      if (plan_bundles(p, threads, vectors, plan) || plan_strips(p, threads, vectors, plan)) return plan;
     }
-    plan_tiles(p, threads, plan);
+    plan_tiles(p, threads, vectors, plan);
   }
 
   const int64_t chunks = std::max<int64_t>(chunk_count(l.n), 1), padded = power_of_two_above(chunks);
@@ -177,7 +178,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, i
     plan.held_bytes = whole_lines(column_stack_bytes(p, plan.strip, plan.piece_chunks));
     plan.block_rows = block_rows(p, vectors, plan);
   } else if (plan.family == Family::Rows && plan.way == Way::Straight && plan.split == 1) {
-    plan_segments(p, threads, plan);
+    plan_segments(p, threads, vectors, plan);
   }
   if (threads > 1) share_out(threads, ceil_div(kGrain, std::max<int64_t>(elements / plan.tasks, 1)), plan);
   return plan;

@@ -39,8 +39,9 @@ struct CpuPlan {
   int64_t scratch_bytes() const { return workers * held_bytes + partial_bytes; }
 };
 
-// Whether kernels read the elements themselves; those of rare types are converted first (cpu/dispatch/element_table.h).
-bool is_read_directly(const Problem& problem);
+// Whether kernels with vectors of so many bytes read the elements themselves; those of rare types are converted first
+// (cpu/dispatch/element_table.h).
+bool is_read_directly(const Problem& problem, int vectors);
 
 // Whether the loops over strips, bundles and blocks can combine its elements as they are.
 bool takes_elements(const Problem& problem);
@@ -48,12 +49,12 @@ bool takes_elements(const Problem& problem);
 // Whether there are so few elements that make_plan() takes no more than one thread for them.
 TR_SHARED bool is_for_one_thread(const Layout& layout);
 
-// Bytes of a vector of the kernels in use: 16, 32 or 64.
+// Bytes of a vector of the kernels in use: 16, 32 or 64, and 0 where they have none.
 TR_SHARED int vector_bytes();
 
 // `threads` is how many threads may work. Throws std::invalid_argument with one sentence if the constraint is not
-// legal for the problem; `vector` is not looked at, the compiler's loops load whole vectors wherever they can. Any
-// kernels may run the plan; `vectors`, in bytes, says which ones it is to be good for.
+// legal for the problem; `vector` is not looked at, the compiler's loops load whole vectors wherever they can.
+// `vectors` says which kernels the plan is for; those without vectors run no other.
 TR_SHARED CpuPlan make_plan(const Problem& problem, int threads, const Constraint& constraint = {},
                             int vectors = vector_bytes());
 

@@ -12,28 +12,28 @@ namespace {
 
 // Whether chunks may be reduced many at a time, each into a partial. Where results do not depend on the order there are
 // better ways.
-bool reduces_chunks(const Problem& p) {
-  if (is_order_free(p.op, p.compute) || !is_read_directly(p) || !takes_elements(p)) return false;
+bool reduces_chunks(const Problem& p, int vectors) {
+  if (is_order_free(p.op, p.compute) || !is_read_directly(p, vectors) || !takes_elements(p)) return false;
   return p.layout.n > 0 && p.layout.outputs * chunk_count(p.layout.n) <= kMostChunkColumns;
 }
 
-bool has_bundles(const Problem& p) {
+bool has_bundles(const Problem& p, int vectors) {
   const Bundle b = bundle_of(p.layout);
   if (b.columns < 2 || b.columns > kMostBundleColumns || b.columns * b.steps > kMostBundleElements) return false;
-  return bundles_in_line(p.layout, b) >= kFewestBundles && reduces_chunks(p);
+  return bundles_in_line(p.layout, b) >= kFewestBundles && reduces_chunks(p, vectors);
 }
 
 // Where tiles would have `lines` lines.
-bool has_strips(const Problem& p, int64_t lines, bool wide) {
+bool has_strips(const Problem& p, int64_t lines, int vectors) {
   const Layout& l = p.layout;
   const int dim = strip_dim(l);
-  if (dim < 0 || l.reduced[dim].size < kFewestStripRows || !reduces_chunks(p)) return false;
+  if (dim < 0 || l.reduced[dim].size < kFewestStripRows || !reduces_chunks(p, vectors)) return false;
   const int64_t length = strip_row_length(l), read = strip_lines(l);
   if (length < kFewestStripElements) return false;
   if (lines == 0 || dim != l.reduced_dims - 2) return true;  // the other way is element by element
   const ReducedDim& inner = l.reduced[l.reduced_dims - 1];
   if (inner.size % kFewestStripGroup != 0 || inner.stride * element_bytes(p) >= kFarStripStride) return false;
-  return static_cast<double>(read) <= most_strip_reads(wide, read) * static_cast<double>(length);
+  return static_cast<double>(read) <= most_strip_reads(vectors == 64, read) * static_cast<double>(length);
 }
 
 // plan.strip rows or bundles of `elements` each are a task, for which a worker holds `held` bytes.
@@ -64,8 +64,8 @@ int64_t lines_of_tile(const Problem& p, int threads) {
 
 }  // namespace
 
-bool plan_bundles(const Problem& p, int threads, CpuPlan& plan) {
-  if (!has_bundles(p)) return false;
+bool plan_bundles(const Problem& p, int threads, int vectors, CpuPlan& plan) {
+  if (!has_bundles(p, vectors)) return false;
   const Layout& l = p.layout;
   const Bundle b = bundle_of(l);
   const int64_t in_line = bundles_in_line(l, b), bytes = b.chunks * b.parts * accumulator_bytes(p);
@@ -83,8 +83,8 @@ bool plan_bundles(const Problem& p, int threads, CpuPlan& plan) {
   return true;
 }
 
-bool plan_strips(const Problem& p, int threads, bool wide, CpuPlan& plan) {
-  if (!has_strips(p, lines_of_tile(p, threads), wide)) return false;
+bool plan_strips(const Problem& p, int threads, int vectors, CpuPlan& plan) {
+  if (!has_strips(p, lines_of_tile(p, threads), vectors)) return false;
   const Layout& l = p.layout;
   const int64_t rows = l.reduced[strip_dim(l)].size, length = strip_row_length(l);
   plan.way = Way::Strips;
@@ -97,8 +97,8 @@ bool plan_strips(const Problem& p, int threads, bool wide, CpuPlan& plan) {
   return true;
 }
 
-void plan_tiles(const Problem& p, int threads, CpuPlan& plan) {
-  if (!is_read_directly(p)) return;
+void plan_tiles(const Problem& p, int threads, int vectors, CpuPlan& plan) {
+  if (!is_read_directly(p, vectors)) return;
   plan.tile_lines = lines_of_tile(p, threads);
   if (plan.tile_lines == 0) return;
   plan.way = Way::Tiles;
@@ -107,9 +107,9 @@ void plan_tiles(const Problem& p, int threads, CpuPlan& plan) {
   plan.held_bytes = whole_lines(elements * element_bytes(p));
 }
 
-void plan_segments(const Problem& p, int threads, CpuPlan& plan) {
+void plan_segments(const Problem& p, int threads, int vectors, CpuPlan& plan) {
   const Layout& l = p.layout;
-  if (!is_read_directly(p) || l.n == 0 || l.kept_dims == 0 || l.reduced_dims < 2) return;
+  if (!is_read_directly(p, vectors) || l.n == 0 || l.kept_dims == 0 || l.reduced_dims < 2) return;
   const ReducedDim& inner = l.reduced[l.reduced_dims - 1];
   if (inner.stride != 1 || l.kept[l.kept_dims - 1].in_stride >= l.reduced[l.reduced_dims - 2].stride) return;
   plan.way = Way::Segments;
