@@ -3,7 +3,7 @@
 #   TORCH_REDUCE_CAPABILITIES  the object libraries
 #
 # Files of their own and not the compiler's target_clones: clones of a template are not made, and inlining stops at
-# their border. FMA is not among the flags: contraction is off, so nothing would use it.
+# their border. Contraction is off: FMA is used where the sources name it alone.
 
 set(TORCH_REDUCE_CAPABILITIES "")
 
@@ -29,7 +29,7 @@ else()
   # Of processors without AVX2, of before 2013: right, small and soon compiled, so without vectors. GCC takes arrays there
   # for uninitialised.
   torch_reduce_capability(baseline -O1 -DTR_SCALAR $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  torch_reduce_capability(avx2 -mavx2 -mf16c)
+  torch_reduce_capability(avx2 -mavx2 -mfma -mf16c)
   # GCC prefers 256-bit vectors for most AVX-512 machines, out of care for clocks that newer ones do not lower.
-  torch_reduce_capability(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mf16c -mprefer-vector-width=512)
+  torch_reduce_capability(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 endif()

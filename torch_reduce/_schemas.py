@@ -12,7 +12,8 @@ class Operator:
     Attributes:
         name: its name there.
         packet: the callable, ``torch.ops.reduce.<name>``.
-        takes_dtype: whether it takes ``dtype=`` and ``mode=``; those that do not select an element or its index.
+        takes_dtype: whether it takes ``dtype=`` and ``mode=``; not where the result has one
+            type, as an element of ``x``, an index or a count.
     """
 
     name: str

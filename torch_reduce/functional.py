@@ -231,6 +231,41 @@ def sumsq(
     return _call_typed(_reduce.sumsq, x, dim, keepdim, dtype, mode, out, names)
 
 
+def logsumexp(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: str = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The logarithm of the sum of the exponentials of the elements of ``x`` over ``dim``.
+
+    Powers of e are taken out where exponentials would overflow or underflow. float16, bfloat16 and float32 accumulate
+    in float32, float64, integers and bool in float64. exp and log are sequences of IEEE operations (docs/order.md), so
+    a CPU and a GPU have the same bits. The error is small beside 1, not beside a result near zero. The result is
+    rounded once, to the output type. It is -inf for no elements.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: floating output type; by default the dtype of ``x``, torch's default dtype for integers and bool.
+        mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        RuntimeError: the output type is not floating, or as in :func:`sum`.
+        IndexError, ValueError, NotImplementedError: as in :func:`sum`.
+    """
+    return _call_typed(_reduce.logsumexp, x, dim, keepdim, dtype, mode, out, names)
+
+
 def amax(
     x: Tensor | None = None,
     dim: Dims = None,
@@ -317,6 +352,72 @@ def argmin(
     Arguments, result and errors are those of :func:`argmax`.
     """
     return _call_plain(_reduce.argmin, x, dim, keepdim, out, names)
+
+
+def count_nonzero(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The number of elements of ``x`` over ``dim`` that are not zero. NaN is not, -0 is. It has no gradient.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        out: written to and returned; int64, else as in :func:`sum`.
+
+    Returns:
+        int64 tensor on the device of ``x``. 0 for no elements.
+
+    Raises:
+        IndexError, RuntimeError, NotImplementedError: as in :func:`sum`.
+    """
+    return _call_plain(_reduce.count_nonzero, x, dim, keepdim, out, names)
+
+
+def any(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """Whether an element of ``x`` over ``dim`` is not zero. NaN is not, -0 is. It has no gradient.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        out: written to and returned; of the result's dtype, else as in :func:`sum`.
+
+    Returns:
+        bool tensor on the device of ``x``, uint8 of 0 and 1 where ``x`` is uint8, as torch has it. False for no
+        elements.
+
+    Raises:
+        IndexError, RuntimeError, NotImplementedError: as in :func:`sum`.
+    """
+    return _call_plain(_reduce.any, x, dim, keepdim, out, names)
+
+
+def all(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """Whether all elements of ``x`` over ``dim`` are not zero. NaN is not, -0 is. True for no elements.
+
+    Arguments, result and errors are those of :func:`any`.
+    """
+    return _call_plain(_reduce.all, x, dim, keepdim, out, names)
 
 
 def _function_of(operator: Operator) -> Callable[..., Tensor]:

@@ -104,6 +104,163 @@ def _end_of_range(end: str) -> Callable[[np.dtype], tuple]:
     return identity
 
 
+def _is_any(count: np.ndarray, n: int) -> np.ndarray:
+    return count != 0
+
+
+def _is_all(count: np.ndarray, n: int) -> np.ndarray:
+    return count == n
+
+
+def _same(dtype: torch.dtype) -> torch.dtype:
+    return dtype
+
+
+def _int64(dtype: torch.dtype) -> torch.dtype:
+    return torch.int64
+
+
+def _truth(dtype: torch.dtype) -> torch.dtype:
+    return torch.uint8 if dtype == torch.uint8 else torch.bool
+
+
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded sum and its error."""
+    s = a + b
+    of_b = s - a
+    return s, (a - (s - of_b)) + (b - of_b)
+
+
+def _rounded_to_odd(s: np.ndarray, error: np.ndarray) -> np.ndarray:
+    """A rounded float64 sum whose error is known, as if rounded to odd instead."""
+    is_even = s.view(np.int64) % 2 == 0
+    return np.where((error != 0) & is_even, np.nextafter(s, np.copysign(np.inf, error)), s)
+
+
+def _two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded product and its error: T. J. Dekker, 1971."""
+    halves = []
+    for x in (a, b):
+        scaled = x * 134217729.0
+        upper = scaled - (scaled - x)
+        halves.append((upper, x - upper))
+    product, ((ah, al), (bh, bl)) = a * b, halves
+    return product, al * bl - (((product - ah * bh) - al * bh) - ah * bl)
+
+
+def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """a * b + c, rounded once: S. Boldo and G. Melquiond, "Emulation of FMA and correctly rounded sums", 2008."""
+    dtype = np.result_type(a, b, c)
+    a, b, c = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c)))
+    if dtype == np.float32:  # whose product is exact
+        return _rounded_to_odd(*_two_sum(a * b, c)).astype(dtype)
+    product, of_product = _two_product(a, b)
+    upper, lower = _two_sum(c, of_product)
+    total, of_total = _two_sum(product, upper)
+    return total + _rounded_to_odd(*_two_sum(of_total, lower))
+
+
+def _polynomial(coefficients: Sequence[str], x: np.ndarray) -> np.ndarray:
+    """By Horner's rule, from the coefficient of the highest power on."""
+    first, *rest = (x.dtype.type(float.fromhex(c)) for c in coefficients)
+    y = np.full_like(x, first)
+    for c in rest:
+        y = _fused(y, x, c)
+    return y
+
+
+# Of float32 and float64: log2(e), what rounds to an integer if it is added, the upper and the lower part of log(2),
+# exp(-64), and the coefficients of (exp(r) - 1 - r) / r^2.
+_EXP = {
+    np.float32: (
+        *("0x1.715476p+0", "0x1.8p+23", "0x1.62e43p-1", "-0x1.05c61p-29", "0x1.969d48p-93"),
+        ("0x1.6a242ep-10", "0x1.1239e2p-7", "0x1.5558f2p-5", "0x1.555492p-3", "0x1.fffffcp-2"),
+    ),
+    np.float64: (
+        *(
+            "0x1.71547652b82fep+0",
+            "0x1.8p+52",
+            "0x1.62e42fefa39efp-1",
+            "0x1.abc9e3b39803fp-56",
+            "0x1.969d47321e4ccp-93",
+        ),
+        (
+            *("0x1.ad7f6b5dc2fc3p-26", "0x1.28ad72bf7e3c9p-22", "0x1.71df255430ed2p-19", "0x1.a0199a0c78973p-16"),
+            *("0x1.a01a012a57064p-13", "0x1.6c16c1842a09fp-10", "0x1.1111111127be6p-7", "0x1.555555555087dp-5"),
+            *("0x1.55555555554fap-3", "0x1.000000000000ap-1"),
+        ),
+    ),
+}
+
+
+def _numbers_of_exp(dtype: np.dtype) -> list:
+    return [dtype.type(float.fromhex(n)) for n in _EXP[dtype.type][:-1]]
+
+
+def exp_of_near(x: np.ndarray) -> np.ndarray:
+    """exp(x) of |x| <= 64 in the type of ``x``, as docs/order.md defines it."""
+    log2e, magic, ln2_hi, ln2_lo, _ = _numbers_of_exp(x.dtype)
+    k = _fused(x, log2e, magic) - magic
+    r = _fused(k, -ln2_lo, _fused(k, -ln2_hi, x))
+    y = _fused(_fused(_polynomial(_EXP[x.dtype.type][-1], r), r, x.dtype.type(1)), r, x.dtype.type(1))
+    return np.ldexp(y, k.astype(np.int32)).astype(x.dtype)
+
+
+def log_of_normal(x: np.ndarray) -> np.ndarray:
+    """log(x) of positive normal numbers in float64, as docs/order.md defines it; infinity and NaN are their own."""
+    coefficients = (
+        *("0x1.2f0d8d08d0b60p-3", "0x1.39a0f5267afafp-3", "0x1.7466462b53c4bp-3", "0x1.c71c51e7fc28ap-3"),
+        *("0x1.24924942179d9p-2", "0x1.999999997fb31p-2", "0x1.5555555555593p-1"),
+    )
+    root_of_half = np.int64(0x3FE6A09E667F3BCD)
+    above = np.ascontiguousarray(x).view(np.int64) - root_of_half
+    k = (above >> np.int64(52)).astype(np.float64)
+    m = ((above & np.int64((1 << 52) - 1)) + root_of_half).view(np.float64)
+    t = (m - 1) / (m + 1)
+    w = t * t
+    _, _, ln2_hi, ln2_lo, _ = _numbers_of_exp(k.dtype)
+    rest = _fused(t * w, _polynomial(coefficients, w), k * ln2_lo)
+    log = _fused(k, ln2_hi, 2 * t + rest)
+    return np.where(np.isfinite(x), log, x)
+
+
+def _exponentials(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """exp(x) as sum * exp(reference)."""
+    step, (_, magic, *_) = x.dtype.type(128), _numbers_of_exp(x.dtype)
+    is_far = ~(np.abs(x) < magic / x.dtype.type(1.5) * 64)
+    near = np.where(is_far, x.dtype.type(0), x)
+    rounded = np.rint(near / step) * step
+    pairs = np.empty(x.shape, [("sum", x.dtype), ("reference", x.dtype)])
+    pairs["sum"] = np.where(np.isnan(x), x, exp_of_near(near - rounded))
+    pairs["reference"] = np.where(np.isnan(x), np.inf, np.where(is_far, x, rounded))
+    return pairs
+
+
+def _added_exponentials(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    a_is_upper = a["reference"] > b["reference"]
+    upper, lower = np.where(a_is_upper, a, b), np.where(a_is_upper, b, a)
+    *_, factor = _numbers_of_exp(upper["sum"].dtype)
+    lowered = np.where(upper["reference"] - lower["reference"] == 128, lower["sum"] * factor * factor, 0)
+    upper["sum"] += np.where(upper["reference"] == lower["reference"], lower["sum"], lowered)
+    return upper
+
+
+def _no_exponential(pair: np.dtype) -> tuple:
+    return 1, -np.inf
+
+
+def _log_of_sum(pair: np.ndarray, n: int) -> np.ndarray:
+    return pair["reference"].astype(np.float64) + log_of_normal(pair["sum"].astype(np.float64))
+
+
+def _real(dtype: torch.dtype) -> torch.dtype:
+    return dtype if dtype.is_floating_point else torch.get_default_dtype()
+
+
+def _torch_logsumexp(x: Tensor, dim: Dims = None) -> Tensor:
+    return torch.logsumexp(x, reduced_dims(x.ndim, dim))
+
+
 def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
     """A function of one dim, applied to all elements that are reduced, in their order."""
 
@@ -135,6 +292,9 @@ class Meaning:
     wrapping: np.ufunc = np.add  # combines integers, in any order
     extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
     index: bool = False  # the result is the index of an element
+    tests: bool = False  # elements convert to bool first
+    result: Callable[[torch.dtype], torch.dtype] | None = None  # its type; None: as dtype= has it
+    natural: Callable[[torch.dtype], torch.dtype] | None = None  # its type without dtype=; None: that of torch.sum
     exact: bool = False  # there is a mode "exact"
     twin: Callable[..., Tensor] | None = None  # the same in torch's words, of a tensor and dims; None: torch.<name>
 
@@ -156,14 +316,15 @@ MEANING = {
         outgrows_integers=True,
     ),
     "sumsq": Meaning(lift=_squares, identity=0.0, finish=_as_it_is, outgrows_integers=True, twin=_sum_of_squares),
-    "amax": Meaning(extreme=np.maximum),
-    "amin": Meaning(extreme=np.minimum),
+    "amax": Meaning(extreme=np.maximum, result=_same),
+    "amin": Meaning(extreme=np.minimum, result=_same),
     "argmax": Meaning(
         lift=_indexed,
         combine=_first_of(np.greater),
         identity=_end_of_range("min"),
         finish=_index_of,
         index=True,
+        result=_int64,
         twin=_flat(torch.argmax),
     ),
     "argmin": Meaning(
@@ -172,8 +333,21 @@ MEANING = {
         identity=_end_of_range("max"),
         finish=_index_of,
         index=True,
+        result=_int64,
         twin=_flat(torch.argmin),
     ),
+    "count_nonzero": Meaning(tests=True, finish=_as_it_is, result=_int64),
+    "logsumexp": Meaning(
+        lift=_exponentials,
+        combine=_added_exponentials,
+        identity=_no_exponential,
+        finish=_log_of_sum,
+        outgrows_integers=True,
+        natural=_real,
+        twin=_torch_logsumexp,
+    ),
+    "any": Meaning(tests=True, finish=_is_any, result=_truth),
+    "all": Meaning(tests=True, finish=_is_all, result=_truth),
 }
 
 
@@ -205,9 +379,11 @@ def _tree(v: np.ndarray, combine: Callable[[np.ndarray, np.ndarray], np.ndarray]
 def output_dtype(op: str, dtype_in: torch.dtype, dtype: torch.dtype | None = None) -> torch.dtype:
     """The type of a result where ``dtype`` may or may not be given."""
     meaning = MEANING[op]
-    if meaning.index:
-        return torch.int64
-    keeps = meaning.floating or meaning.selects or dtype_in.is_floating_point
+    if meaning.result is not None:
+        return meaning.result(dtype_in)
+    if meaning.natural is not None:
+        return dtype or meaning.natural(dtype_in)
+    keeps = meaning.floating or dtype_in.is_floating_point
     return dtype or (dtype_in if keeps else torch.int64)
 
 
@@ -272,7 +448,7 @@ def model(
     if meaning.extreme is not None:
         return _extreme(elements, meaning.extreme).reshape(shape)
     dtype = output_dtype(op, x.dtype, dtype)
-    if dtype == torch.bool:
+    if dtype == torch.bool or meaning.tests:
         elements = elements != 0
     if elements.dtype in _FORMAT:
         elements = elements.float()

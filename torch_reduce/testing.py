@@ -30,7 +30,9 @@ __all__ = [
     "cpu_capability",
     "error_bound",
     "fill",
+    "gives_floating",
     "gives_index",
+    "has_gradient",
     "legal_plans",
     "model",
     "num_threads",
@@ -41,6 +43,7 @@ __all__ = [
     "round_once",
     "rows",
     "splitmix",
+    "converts_to_bool",
     "tuned",
     "tuning",
     "typical_gpu",
@@ -72,9 +75,24 @@ def gives_index(op: str) -> bool:
     return MEANING[op].index
 
 
+def has_gradient(op: str) -> bool:
+    """Whether it has one: not where the result is an index, a count or a truth."""
+    return not (MEANING[op].index or MEANING[op].tests)
+
+
+def converts_to_bool(op: str) -> bool:
+    """Whether only matters which elements are zero."""
+    return MEANING[op].tests
+
+
 def wants_floating(op: str) -> bool:
     """Whether an operator has floating results alone, so that integers need ``dtype=``."""
     return MEANING[op].floating
+
+
+def gives_floating(op: str) -> bool:
+    """Whether an operator has floating results alone."""
+    return MEANING[op].floating or MEANING[op].natural is not None
 
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -108,16 +126,21 @@ def unit_fill(n: int, start: int = 0) -> np.ndarray:
 
 def fill(shape: Sequence[int], dtype: torch.dtype, *, op: str = "sum", device: str = "cpu", start: int = 0) -> Tensor:
     """A contiguous tensor of test values: :func:`unit_fill` for products, else :func:`order_fill`, rounded to
-    ``dtype``; all bits of the type for integers; bool half and half."""
+    ``dtype``; all bits of the type for integers; bool half and half. What tests elements gets hundreds of zeros, of
+    others, and of both in turn; what adds exponentials, thousands for which all count, and then wide ones."""
     n = math.prod(shape)
     if dtype == torch.bool or dtype in INTEGERS:
-        wide = splitmix(n, start).astype(np.int64) * np.int64(0x100000001)
-        flat = torch.from_numpy(wide if dtype != torch.bool else (wide >> 8) & 1).to(dtype)
+        values = splitmix(n, start).astype(np.int64) * np.int64(0x100000001)
+        values = (values >> 8) & 1 if dtype == torch.bool else values
     else:
         values = unit_fill(n, start) if op == "prod" else order_fill(n, start)
-        wide = values * (1 + 2.0**-40) if dtype == torch.float64 else values
-        flat = torch.from_numpy(wide).to(dtype)
-    return flat.reshape(tuple(shape)).to(device)
+        values = values * (1 + 2.0**-40) if dtype == torch.float64 else values
+        if op == "logsumexp":
+            values = np.where((np.arange(n) + start) // 3000 % 3 == 2, values, values / 64)
+    if MEANING[op].tests:
+        kind, is_odd = (np.arange(n) + start) // 300 % 3, splitmix(n, start) >> 9 & 1
+        values[(kind == 0) | ((kind == 2) & (is_odd == 1))] = 0
+    return torch.from_numpy(values).to(dtype).reshape(tuple(shape)).to(device)
 
 
 # ---- references and bounds ----------------------------------------------------------------------------

@@ -129,7 +129,8 @@ def bounds(case: Case, parts: int = 1) -> dict[str, float]:
     Deterministic: the additions on an element's way through the canonical order, and the roundings after it. Atomic:
     the same within each of its `parts`, which meet in any order. Exact: the one rounding.
     """
-    if MEANING[case.op].selects or not case.dtype.is_floating_point:
+    meaning = MEANING[case.op]
+    if meaning.selects or meaning.tests or not case.dtype.is_floating_point:
         return dict.fromkeys(("deterministic", "atomic", "exact"), 0.0)
     compute = torch.finfo(torch.float64 if case.dtype is torch.float64 else torch.float32).eps
     # The reference's own error: far below the rest but for fp64, whose order in torch.sum is not known.

@@ -22,9 +22,12 @@ Status check_types(const Reduction& r) {
   const bool has_mode = signature_of(static_cast<torch_reduce::Op>(r.op)) == Signature::typed;
   if (r.mode > Mode::exact || (has_mode && r.mode == Mode::exact && !traits.has_exact)) return Status::unsupported_mode;
   if (!is_one(r.in) || !is_one(r.out)) return Status::unsupported_dtype;
-  if (traits.divides && r.out < DType::float16) return Status::unsupported_dtype;
-  if (traits.gives_int64 && r.out != DType::int64) return Status::unsupported_dtype;
-  if (traits.selects && !traits.gives_int64 && r.out != r.in) return Status::unsupported_dtype;
+  const bool floats = traits.divides() || traits.gives == Gives::Floating;
+  if (floats && r.out < DType::float16) return Status::unsupported_dtype;
+  if (traits.gives == Gives::Int64 && r.out != DType::int64) return Status::unsupported_dtype;
+  if (traits.gives == Gives::Element && r.out != r.in) return Status::unsupported_dtype;
+  const DType truth = r.in == DType::uint8 ? DType::uint8 : DType::boolean;
+  if (traits.gives == Gives::Truth && r.out != truth) return Status::unsupported_dtype;
   return Status::success;
 }
 

@@ -85,7 +85,7 @@ start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 for guard in (start, start + (pages + 1) * page):
     assert libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), 0) == 0
 inside = torch.frombuffer(memory, dtype=torch.uint8)[page:-page]
-lengths = (*range(1, 300), *range(500, 530), 767, 768, 769, *range(1000, 1030), 2000, 2047)
+lengths = (*range(1, 70), *range(70, 1000, 19), *range(250, 260), 511, 512, 513, *range(1020, 1030), 2047)
 
 def same(values, at_start, dim, op, what):
     size = values.numel() * values.element_size()

@@ -147,6 +147,7 @@ int sum_of_bytes(unsigned a, unsigned b, int sum) {  // of their products
   for (int i = 0; i < 32; i += 8) sum += static_cast<T>(a >> i) * static_cast<T>(b >> i);
   return sum;
 }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __dp4a(int a, int b, int sum) {
   return sum_of_bytes<int8_t>(static_cast<unsigned>(a), static_cast<unsigned>(b), sum);
 }

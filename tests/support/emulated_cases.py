@@ -8,6 +8,9 @@ import numpy as np
 import torch
 from emulated_kernels import Case, plan
 
+from torch_reduce.model import output_dtype
+from torch_reduce.testing import converts_to_bool
+
 # Around vectors, warps, leaves and chunks; and several chunks.
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 32, 33, 64, 96, 129, 250, 255, 256, 257, 512, 700, 1023, 1024, 1025, 2047]
 LENGTHS += [2048, 3000, 4097, 5000, 9216, 20_001, 40_000]
@@ -92,10 +95,14 @@ class Draw:
     def types(self):
         """Operator, mode, types, values. Kernels exist for other types; those that are instantiated suffice."""
         if self.words:
-            op, dtype = self.of("moments", "argmax", "argmin"), self.of(torch.float16, torch.bfloat16, torch.float32)
-            out = self.of(torch.float32, dtype) if op == "moments" else torch.int64
+            op = self.of("moments", "logsumexp", "argmax", "argmin")
+            dtype = self.of(torch.float16, torch.bfloat16, torch.float32)
+            out = torch.int64 if op in ("argmax", "argmin") else self.of(torch.float32, dtype)
             return op, "deterministic", dtype, out, self.of("normal", "normal", "special", "zeros")
-        op = self.of("sum", "sum", "sum", "mean", "sumsq", "amax", "amin")
+        op = self.of("sum", "sum", "sum", "mean", "sumsq", "amax", "amin", "count_nonzero", "any", "all")
+        if converts_to_bool(op):
+            dtype = self.of(*INTEGERS, torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+            return op, "deterministic", dtype, output_dtype(op, dtype), "normal"
         sums, selects = op in ("sum", "mean"), op in ("amax", "amin")
         if sums and self.sometimes(0.35):
             wide = {torch.float16: torch.float32, torch.float32: torch.float32, torch.float64: torch.float64}

@@ -60,4 +60,12 @@ TR_HD typename Indexed<T>::Key key_of(T x) {
   }
 }
 
+// A sum of exponentials: sum * exp(reference). The reference is a multiple of 128, or an element so large that the next
+// number is at least 64 away.
+template <class T>
+struct Exponentials {
+  using Word = T;
+  T sum, reference;
+};
+
 }  // namespace torch_reduce

@@ -53,6 +53,8 @@ template <class Acc, class T>
 TR_HD Acc widen(T x) {
   if constexpr (std::is_same<T, Bool>::value) {
     return static_cast<Acc>(x.byte != 0);
+  } else if constexpr (is_tested<T>) {
+    return static_cast<Acc>(x.bits != 0);
   } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
     return widen<Acc>(to_float(x));
   } else if constexpr (std::is_floating_point<T>::value && is_integer<Acc>) {

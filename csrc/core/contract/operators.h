@@ -8,9 +8,17 @@
 #include <type_traits>
 
 #include "core/contract/accumulator.h"
+#include "core/contract/exponential.h"
 #include "core/contract/numeric.h"
 
 namespace torch_reduce {
+
+// The type of a result: named by the caller, else that of torch's sum; the same, but a floating one; the elements';
+// int64; bool, or uint8 for elements of that type.
+enum class Gives : uint8_t { Chosen, Floating, Element, Int64, Truth };
+
+// What becomes of what was combined: the operator's own finish. Kernels that serve several operators know the others.
+enum class Ending : uint8_t { Own, Quotient, IsAny, IsAll };
 
 // Each operator's struct overrides what holds for it.
 struct Traits {
@@ -26,21 +34,28 @@ struct Traits {
     return x;
   }
   static constexpr bool masks_missing = false;
+  // The same of integers, of which none changes nothing.
+  static constexpr bool masks_missing_integers = false;
   // lift() takes the element's number among those of its output too.
   static constexpr bool needs_index = false;
   // combine() is multiplication. Of several words, it is that of order::Scaled.
   static constexpr bool multiplies = false;
+  // combine() is addition of Exponentials.
+  static constexpr bool adds_exponentials = false;
   // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
   static constexpr bool adds = false;
   // combine(), of which combine(a, b) and combine(b, a) have the same bits, takes one of the two: any order gives the
   // same. There must be an element.
   static constexpr bool selects = false;
-  // The result is int64, whatever the elements are. Else, if it is one of them, it has their type.
-  static constexpr bool gives_int64 = false;
+  static constexpr Gives gives = Gives::Chosen;
+  // Elements convert to bool first.
+  static constexpr bool tests = false;
   // The smallest is the largest of mirrored elements: the GPU's kernels are those of its mirror image.
   static constexpr bool mirrored = false;
-  // finish() divides by the number of elements, so a result is floating.
-  static constexpr bool divides = false;
+  // By a quotient a result is floating.
+  static constexpr Ending ending = Ending::Own;
+  // There is no integer compute type.
+  static constexpr bool is_real = false;
   // Integers with a floating result would soon leave int64.
   static constexpr bool outgrows_integers = false;
   // Rare: has the kernels for common types and loads alone, which keeps the library small.
@@ -115,11 +130,47 @@ TR_HD auto divide_by_count(Acc sum, int64_t n) {
 
 // Shares every kernel with Sum: only the finish differs.
 struct Mean : Sum {
-  static constexpr bool divides = true;
+  static constexpr Ending ending = Ending::Quotient;
   static constexpr bool widens_on_cuda = false;
   template <class Acc>
   static TR_HD auto finish(Acc a, int64_t n) {
     return divide_by_count(a, n);
+  }
+};
+
+// How many elements are not zero; NaN is not. A sum of bools.
+struct CountNonzero : Sum {
+  static constexpr Gives gives = Gives::Int64;
+  static constexpr bool tests = true;
+  static constexpr bool has_exact = false;
+  static constexpr bool widens_on_cuda = false;
+};
+
+// Whether any element is not zero, from their count.
+template <class Acc>
+TR_HD int64_t is_any(Acc count) {
+  return count != 0;
+}
+struct AnyNonzero : CountNonzero {
+  static constexpr Gives gives = Gives::Truth;
+  static constexpr Ending ending = Ending::IsAny;
+  template <class Acc>
+  static TR_HD int64_t finish(Acc count, int64_t) {
+    return is_any(count);
+  }
+};
+
+// Whether all n are, likewise.
+template <class Acc>
+TR_HD int64_t is_all(Acc count, int64_t n) {
+  return count == static_cast<Acc>(n);
+}
+struct AllNonzero : CountNonzero {
+  static constexpr Gives gives = Gives::Truth;
+  static constexpr Ending ending = Ending::IsAll;
+  template <class Acc>
+  static TR_HD int64_t finish(Acc count, int64_t n) {
+    return is_all(count, n);
   }
 };
 
@@ -196,7 +247,59 @@ struct Sumsq : Traits {
   }
 };
 
+// The logarithm of the sum of exponentials, of each of which that of a reference is taken out: the multiple of kStep
+// that is nearest to the element. So nothing overflows or underflows on the way. Elements within kNear have reference
+// 0.
+struct LogSumExp : Traits {
+  template <class Word>
+  using Accumulator = std::conditional_t<is_integer<Word>, Word, Exponentials<Word>>;
+  static constexpr Gives gives = Gives::Floating;
+  static constexpr bool lifts = true;
+  static constexpr bool masks_missing_integers = true;
+  static constexpr bool adds_exponentials = true;
+  static constexpr bool is_real = true;
+  static constexpr bool outgrows_integers = true;
+  static constexpr bool has_few_kernels = true;
+  static constexpr bool widens_on_cuda = true;
+  static constexpr int kNear = 64, kStep = 2 * kNear;
+  template <class Word>
+  using Exp = ExpOf<std::decay_t<decltype(order::ScaleOf<Word>::kLimit)>>;
+  template <class Word>
+  static TR_DEVICE_CALL Exponentials<Word> lift(Word x) {
+    using E = Exp<Word>;
+    const Word zero{}, magic = zero + E::kMagic, infinity = zero + std::numeric_limits<decltype(E::kMagic)>::infinity();
+    // From there on, the next number is 64 further or more.
+    const auto is_far = order::magnitude_of(x) >= zero + E::kMagic / 1.5f * kNear;
+    const Word rounded = ((x * (1 / static_cast<decltype(E::kMagic)>(kStep)) + magic) - magic) * kStep;
+    const Word reference = is_far ? x : rounded, sum = exp_of_near(is_far ? zero : x - rounded);
+    const auto is_number = x == x;
+    return {is_number ? sum : x, is_number ? reference : infinity};
+  }
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return -std::numeric_limits<T>::infinity();
+    } else {
+      return {1, -std::numeric_limits<typename T::Word>::infinity()};
+    }
+  }
+  template <class Word>
+  static TR_HD Exponentials<Word> combine(Exponentials<Word> a, Exponentials<Word> b) {
+    constexpr auto kLeast = Exp<Word>::kExpOfMinus64;  // exp(-kNear)
+    const Word zero{}, apart = order::magnitude_of(a.reference - b.reference);
+    const auto a_is_upper = a.reference > b.reference;
+    const Word upper = a_is_upper ? a.sum : b.sum, lower = a_is_upper ? b.sum : a.sum;
+    const Word lowered = apart == zero + kStep ? lower * kLeast * kLeast : zero;  // else too small to be seen
+    return {upper + (a.reference == b.reference ? lower : lowered), a_is_upper ? a.reference : b.reference};
+  }
+  template <class Acc>
+  static TR_HD double finish(Acc a, int64_t) {
+    return static_cast<double>(a.reference) + log_of_normal(static_cast<double>(a.sum));
+  }
+};
+
 struct Max : Traits {
+  static constexpr Gives gives = Gives::Element;
   static constexpr bool selects = true;
   static constexpr bool is_max = true;
   template <class Acc>
@@ -215,6 +318,7 @@ struct Max : Traits {
 };
 
 struct Min : Traits {
+  static constexpr Gives gives = Gives::Element;
   static constexpr bool selects = true;
   static constexpr bool mirrored = true;
   static constexpr bool is_max = false;
@@ -239,7 +343,7 @@ struct ArgMax : Traits {
   static constexpr bool lifts = true, lifts_integers = true;
   static constexpr bool needs_index = true;
   static constexpr bool selects = true;
-  static constexpr bool gives_int64 = true;
+  static constexpr Gives gives = Gives::Int64;
   static constexpr bool has_few_kernels = true;
   template <class Word>
   static TR_HD Indexed<Word> lift(Word x, int64_t index) {
@@ -289,16 +393,16 @@ struct ArgMin : ArgMax {
 template <class O, class Word>
 using accumulator_of = typename O::template Accumulator<Word>;
 
-// Element number `index` of the n of its output as what is combined; from n on, it is a missing one.
+// Element number `index` of the n of its output as what `op` combines; from n on, it is a missing one.
 template <class O, class Word>
-TR_HD accumulator_of<O, Word> lifted(Word x, int64_t index, int64_t n) {
+TR_HD accumulator_of<O, Word> lifted(O& op, Word x, int64_t index, int64_t n) {
   if constexpr (O::masks_missing) {
     if (index >= n) return O::template identity<accumulator_of<O, Word>>();
   }
   if constexpr (O::needs_index) {
-    return O::lift(x, index);
+    return op.lift(x, index);
   } else {
-    return O::lift(x);
+    return op.lift(x);
   }
 }
 
@@ -309,5 +413,10 @@ constexpr bool order_free = is_integer<Acc> || O::selects;
 // Whether sums of 64-bit integers, which 64 bits may not hold, are of this operator if their result is floating.
 template <class O>
 constexpr bool sums_in_128_bits = O::adds && !O::lifts;
+
+// Whether a type is one of the operator's compute types.
+template <class O, class Word>
+constexpr bool computes_in =
+    std::is_same<Word, Int128>::value ? sums_in_128_bits<O> : !(O::is_real && is_integer<Word>);
 
 }  // namespace torch_reduce

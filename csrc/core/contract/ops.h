@@ -37,8 +37,12 @@ inline const char* name(Op op) {
 // The traits of an operator that is known at run time.
 struct TraitsOf {
   int words, words_of_integers;  // of an accumulator, by the kind of the compute type
-  bool lifts, lifts_integers, masks_missing, needs_index, adds, selects, gives_int64, mirrored, divides,
-      outgrows_integers, has_few_kernels, has_exact, sums_in_128_bits;
+  bool lifts, lifts_integers, masks_missing, needs_index, adds, selects, tests, mirrored, outgrows_integers,
+      has_few_kernels, has_exact, sums_in_128_bits;
+  Gives gives;
+  Ending ending;
+
+  constexpr TR_HD bool divides() const { return ending == Ending::Quotient; }
 };
 template <class O>
 constexpr TR_HD TraitsOf traits_of() {
@@ -53,13 +57,14 @@ constexpr TR_HD TraitsOf traits_of() {
           O::needs_index,
           O::adds,
           O::selects,
-          O::gives_int64,
+          O::tests,
           O::mirrored,
-          O::divides,
           O::outgrows_integers,
           O::has_few_kernels,
           O::has_exact,
-          sums_in_128_bits<O>};
+          sums_in_128_bits<O>,
+          O::gives,
+          O::ending};
 }
 constexpr TR_HD TraitsOf traits_of(Op op) {
   constexpr TraitsOf traits[] = {
@@ -103,10 +108,10 @@ struct KernelsOf;
     using type = Kernels;                                       \
   };
 #include <torch_reduce/operators.def>
-// The GPU's kernels know one finish beside their own: the division by the count.
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                              \
-  static_assert(std::is_same<Struct, Kernels>::value || Struct::divides || Struct::mirrored, \
-                "kernels are another operator's where the division or the mirror is all the difference");
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                                                   \
+  static_assert(                                                                                                  \
+      std::is_same<Struct, Kernels>::value || Struct::tests || Struct::mirrored || Struct::ending != Ending::Own, \
+      "kernels are another operator's where reading, ending or mirror is all the difference");
 #include <torch_reduce/operators.def>
 template <class O>
 using gpu_kernels = typename KernelsOf<O>::type;

@@ -6,8 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#define TR_HD TORCH_REDUCE_HD
 #define TR_UNROLL TORCH_REDUCE_UNROLL
+#define TR_HD TORCH_REDUCE_HD
+// The same, but called on a GPU, as it is long and rarely runs.
+#if defined(__CUDACC__)
+#define TR_DEVICE_CALL __host__ __device__ __noinline__
+#else
+#define TR_DEVICE_CALL TR_HD
+#endif
 // What libtorch_reduce.so calls in libtorch_reduce_core.so, beside its public functions (csrc/api/exports.map).
 #define TR_SHARED __attribute__((visibility("default")))
 
@@ -41,6 +47,15 @@ struct BFloat16 {
 struct Bool {
   uint8_t byte;
 };
+// An element of which it only matters whether it is zero, -0 too: its sign bit is cleared.
+template <class Bits>
+struct NonZero {
+  Bits bits;
+};
+template <class T>
+constexpr bool is_tested = false;
+template <class Bits>
+constexpr bool is_tested<NonZero<Bits>> = true;
 
 constexpr TR_HD size_t size_of(DType t) {
   switch (t) {
@@ -93,6 +108,9 @@ TR_DTYPE_OF(BFloat16, BFloat16)
 TR_DTYPE_OF(float, Float32)
 TR_DTYPE_OF(double, Float64)
 TR_DTYPE_OF(Int128, Int128)
+TR_DTYPE_OF(NonZero<uint16_t>, UInt16)
+TR_DTYPE_OF(NonZero<uint32_t>, UInt32)
+TR_DTYPE_OF(NonZero<uint64_t>, UInt64)
 #undef TR_DTYPE_OF
 
 }  // namespace torch_reduce

@@ -71,7 +71,8 @@ int alignment_of(uintptr_t address) {
 
 Problem build_problem(const Description& d) {
   const DType compute = compute_type(d.op, d.in, d.out);
-  const bool as_bool = !traits_of(d.op).selects && d.out == DType::Bool && d.in != DType::Bool;
+  const TraitsOf op = traits_of(d.op);
+  const bool tested = (op.tests || (!op.selects && d.out == DType::Bool)) && d.in != DType::Bool;
   const bool free = (is_order_free(d.op, compute) || d.mode != Mode::Deterministic) && !traits_of(d.op).needs_index;
   // The layout is made in its place: it has 2.5 KiB, whose copy a small call would notice.
   Problem p{d.op,
@@ -79,7 +80,7 @@ Problem build_problem(const Description& d) {
             d.in,
             d.out,
             compute,
-            as_bool,
+            tested,
             d.in_alignment,
             make_layout(d.ndim, d.sizes, d.strides, d.reduced, d.out_strides, free ? Order::Any : Order::Logical)};
   // A word of fp32 has no room for the number of an element.

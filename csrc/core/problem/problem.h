@@ -18,7 +18,7 @@ struct Problem {
   Op op;
   Mode mode;
   DType in, out, compute;
-  bool as_bool;      // elements convert to bool first (a bool result of another type of input)
+  bool tested;       // elements convert to bool first: operators of bools, and bool results of another type of input
   int in_alignment;  // the largest power of two up to 16 that divides the input's address, in bytes
   Layout layout;
 };

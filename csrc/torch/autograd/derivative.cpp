@@ -76,6 +76,15 @@ at::Tensor sumsq_forward(const Reduction& r, const at::Tensor& tangent, const Op
   return sum(r, 2 * tangent.to(type) * o.self.to(type), r.keepdim, type);
 }
 
+at::Tensor logsumexp_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  const at::Tensor result = with_reduced_dims(r, o.result, o);
+  return (with_reduced_dims(r, grad, o) * (o.self.to(result.scalar_type()) - result).exp()).to(o.type);
+}
+at::Tensor logsumexp_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  const at::Tensor result = with_reduced_dims(r, o.result, o);
+  return sum(r, tangent * (o.self.to(result.scalar_type()) - result).exp(), r.keepdim, o.result.scalar_type());
+}
+
 // By the operator's name in operators.def: one that lacks its row here does not compile.
 namespace derivatives {
 constexpr Derivative Sum{false, false, sum_backward, sum_forward};
@@ -86,6 +95,10 @@ constexpr Derivative Min{true, true, extreme_backward, extreme_forward};
 constexpr Derivative Sumsq{true, false, sumsq_backward, sumsq_forward};
 constexpr Derivative ArgMax{};  // integers have none
 constexpr Derivative ArgMin{};
+constexpr Derivative CountNonzero{};
+constexpr Derivative AnyNonzero{};
+constexpr Derivative AllNonzero{};
+constexpr Derivative LogSumExp{true, true, logsumexp_backward, logsumexp_forward};
 }  // namespace derivatives
 
 }  // namespace

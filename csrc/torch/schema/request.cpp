@@ -2,6 +2,7 @@
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
+#include <c10/core/DefaultDtype.h>
 
 #include "core/problem/build_problem.h"
 
@@ -55,19 +56,24 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r.op), ": the dtype ", in,
                               " of the input is not supported; accepted are ", kAccepted);
   if (signature_of(r.op) == Signature::plain) {
-    const bool is_int64 = traits_of(r.op).gives_int64;
-    const auto type = is_int64 ? at::kLong : in;
+    const Gives gives = traits_of(r.op).gives;
+    const auto truth = in == at::kByte ? in : at::kBool;
+    const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : in;
     TORCH_CHECK(!out || *out == type, "reduce::", name(r.op), ": out must have the dtype ",
-                is_int64 ? "" : "of the input, ", type, ", but has ", *out);
+                gives == Gives::Element ? "of the input, " : "", type, ", but has ", *out);
     return type;
   }
   TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r.op), ": dtype is ", *r.dtype,
               " but out has dtype ", *out);
   const bool integral = at::isIntegralType(in, /*includeBool=*/true);
-  const auto type = r.dtype ? *r.dtype : out ? *out : integral && !traits_of(r.op).divides ? at::kLong : in;
+  const bool floats = traits_of(r.op).gives == Gives::Floating;
+  const auto natural = !integral || traits_of(r.op).divides() ? in
+                       : floats                               ? c10::get_default_dtype_as_scalartype()
+                                                              : at::kLong;
+  const auto type = r.dtype ? *r.dtype : out ? *out : natural;
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r.op), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
-  TORCH_CHECK(!traits_of(r.op).divides || at::isFloatingType(type), "reduce::", name(r.op),
+  TORCH_CHECK(!(floats || traits_of(r.op).divides()) || at::isFloatingType(type), "reduce::", name(r.op),
               ": the result needs a floating dtype, got ", type, "; name one with dtype=");
   return type;
 }

@@ -37,12 +37,13 @@ constexpr Capability kCapabilities[] = {
     {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 16},
 #else
     {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 0},
-    {"avx2", avx2::run, avx2::run_exactly, [] { return __builtin_cpu_supports("avx2") && has_f16c(); }, 32},
+    {"avx2", avx2::run, avx2::run_exactly,
+     [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }, 32},
     {"avx512", avx512::run, avx512::run_exactly,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-              __builtin_cpu_supports("avx2") && has_f16c();
+              __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
      },
      64},
 #endif

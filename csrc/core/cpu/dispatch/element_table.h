@@ -16,10 +16,11 @@ constexpr int64_t kAllExist = INT64_MAX;
 // Converts elements and lifts them.
 template <class Op, class T, class Acc>
 void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, Acc* __restrict out) {
+  Op op;
   if constexpr (is_scalar<Acc>) {
     convert<T, Acc>(x, stride, count, out);
     if constexpr (Op::lifts) {
-      for (int64_t i = 0; i < count; ++i) out[i] = lifted<Op>(out[i], index + i * step, kAllExist);
+      for (int64_t i = 0; i < count; ++i) out[i] = lifted(op, out[i], index + i * step, kAllExist);
     }
   } else {
     using Word = word_of<Acc>;
@@ -27,7 +28,7 @@ void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t inde
     while (count > 0) {
       const int64_t size = count < kLeaves ? count : kLeaves;
       convert<T, Word>(x, stride, size, block);
-      for (int64_t i = 0; i < size; ++i) out[i] = lifted<Op>(block[i], index + i * step, kAllExist);
+      for (int64_t i = 0; i < size; ++i) out[i] = lifted(op, block[i], index + i * step, kAllExist);
       x += size * stride * static_cast<int64_t>(sizeof(T));
       index += size * step;
       out += size;
@@ -137,10 +138,20 @@ Elements<Acc> elements_of() {
   }
 }
 
+// Counts read them directly.
+template <class Op, class T, class Acc>
+Elements<Acc> tested() {
+  if constexpr (Op::adds && !Op::lifts_integers) {
+    return reading<Op, T, Acc>();
+  } else {
+    return converting<Op, T, Acc>();
+  }
+}
+
 template <class Op, class Acc>
 Elements<Acc> elements_lifted_by(const Problem& p) {
   if constexpr (std::is_same<word_of<Acc>, int64_t>::value) {
-    if (p.as_bool) return with_type(p.in, [](auto t) { return converting<Op, AsBool<decltype(t)>, Acc>(); });
+    if (p.tested) return with_tested_type(p.in, [](auto t) { return tested<Op, decltype(t), Acc>(); });
     if constexpr (Op::selects) {
       if (p.in == DType::UInt64) return common<Op, Flipped, Acc>();
     }
@@ -153,7 +164,7 @@ template <class Op, class Acc>
 Elements<Acc> make_elements(const Problem& p) {
   return with_operator(p.op, [&](auto tag) -> Elements<Acc> {
     using Asked = typename decltype(tag)::type;
-    if constexpr (std::is_same<cpu_kernels<Asked>, Op>::value) {
+    if constexpr (std::is_same<kernels_of<Asked>, Op>::value) {
       return elements_lifted_by<std::conditional_t<Asked::needs_index, Asked, Op>, Acc>(p);
     }
     return {};

@@ -103,10 +103,12 @@ void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
     case DType::Float64:
       return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, threads);
     case DType::Int128:
-      if constexpr (sums_in_128_bits<Op>) return reduce_in<Op, Int128>(problem, plan, x, y, threads);
+      if constexpr (computes_in<Op, Int128>) return reduce_in<Op, Int128>(problem, plan, x, y, threads);
       return;
     default:
-      return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, threads);
+      if constexpr (computes_in<Op, int64_t>) {
+        return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, threads);
+      }
   }
 }
 
@@ -114,7 +116,7 @@ void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
 
 void run(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
   with_operator(problem.op, [&](auto tag) {
-    reduce_by<cpu_kernels<typename decltype(tag)::type>>(problem, plan, in, out, threads);
+    reduce_by<kernels_of<typename decltype(tag)::type>>(problem, plan, in, out, threads);
   });
 }
 

@@ -93,10 +93,6 @@ TR_HD void prefetch_bytes(const char* x, int64_t bytes) {
 
 // Element types that only loaders know.
 
-template <class T>
-struct AsBool {
-  T value;
-};
 // uint64 as an int64 of the same order.
 struct Flipped {
   uint64_t bits;
@@ -125,10 +121,19 @@ template <class Acc>
 TR_HD Acc element(Flipped x) {
   return static_cast<Acc>(x.bits ^ (uint64_t{1} << 63));
 }
-template <class Acc, class T>
-TR_HD Acc element(AsBool<T> x) {
-  return static_cast<Acc>(element<double>(x.value) != 0);  // every type but 64-bit integers is exact in fp64,
-}  // and those round to zero only from zero
+// A floating element whether it is zero: its bits but the sign.
+template <class Bits>
+struct NonZeroFloat {
+  Bits bits;
+};
+template <class Acc, class Bits>
+TR_HD Acc element(NonZeroFloat<Bits> x) {
+  return static_cast<Acc>(static_cast<Bits>(x.bits << 1) != 0);
+}
+template <class T>
+constexpr bool is_true_or_false = is_tested<T> || std::is_same<T, Bool>::value;
+template <class Bits>
+constexpr bool is_true_or_false<NonZeroFloat<Bits>> = true;
 
 // An element that changes no result.
 template <class Op, class T>
@@ -138,9 +143,10 @@ TR_HD uint64_t identity_bits() {
     bits = to_half(Op::template identity<float>()).bits;
   } else if constexpr (std::is_same<T, BFloat16>::value) {
     bits = to_bfloat16(Op::template identity<float>()).bits;
+  } else if constexpr (is_true_or_false<T>) {
+    bits = Op::template identity<uint8_t>() != 0;
   } else {
-    using Number = std::conditional_t<std::is_same<T, Bool>::value, uint8_t,
-                                      std::conditional_t<std::is_same<T, Flipped>::value, uint64_t, T>>;
+    using Number = std::conditional_t<std::is_same<T, Flipped>::value, uint64_t, T>;
     const Number identity = Op::template identity<Number>();
     __builtin_memcpy(&bits, &identity, sizeof(identity));
   }

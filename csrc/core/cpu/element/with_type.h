@@ -1,7 +1,7 @@
 // From the type of elements, known at run time, to a C++ type.
 #pragma once
 
-#include "core/contract/types.h"
+#include "core/cpu/element/elements.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
@@ -35,6 +35,21 @@ TR_HD auto with_type(DType t, F f) {
       return f(float());
     default:
       return f(double());
+  }
+}
+
+// Calls f(T()) for how elements of this type are tested for zero.
+template <class F>
+TR_HD auto with_tested_type(DType t, F f) {
+  switch (size_of(t)) {
+    case 1:
+      return f(Bool());
+    case 2:
+      return is_floating(t) ? f(NonZeroFloat<uint16_t>()) : f(NonZero<uint16_t>());
+    case 4:
+      return is_floating(t) ? f(NonZeroFloat<uint32_t>()) : f(NonZero<uint32_t>());
+    default:
+      return is_floating(t) ? f(NonZeroFloat<uint64_t>()) : f(NonZero<uint64_t>());
   }
 }
 

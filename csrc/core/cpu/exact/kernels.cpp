@@ -128,7 +128,7 @@ struct ExactJob {
     }
   }
 
-  int64_t divisor() const { return traits_of(problem.op).divides ? problem.layout.n : 1; }
+  int64_t divisor() const { return traits_of(problem.op).divides() ? problem.layout.n : 1; }
 
   __attribute__((noinline)) void write(int64_t place, Superaccumulator<F>& sum) const {
     if (plan.words) {

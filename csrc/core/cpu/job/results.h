@@ -56,7 +56,7 @@ Write<Acc> writer_to(DType out) {
     constexpr bool is_wider = std::is_same<Out, double>::value && std::is_same<Finished, float>::value;
     if constexpr (is_integer && !std::is_integral<Finished>::value)
       return nullptr;  // those are reduced in int64, and a mean is floating
-    else if constexpr (Op::gives_int64 && !std::is_same<Out, int64_t>::value)
+    else if constexpr (Op::gives == Gives::Int64 && !std::is_same<Out, int64_t>::value)
       return nullptr;
     else if constexpr (is_wider)
       return nullptr;  // reduced in fp64
@@ -73,7 +73,7 @@ Write<Acc> make_writer(const Problem& p) {
   }
   return with_operator(p.op, [&](auto tag) -> Write<Acc> {
     using Asked = typename decltype(tag)::type;
-    if constexpr (std::is_same<cpu_kernels<Asked>, Op>::value) return writer_to<Asked, Acc>(p.out);
+    if constexpr (std::is_same<kernels_of<Asked>, Op>::value) return writer_to<Asked, Acc>(p.out);
     return nullptr;
   });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/cpu/element/elements.h"
+#include "core/cpu/simd/called.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 

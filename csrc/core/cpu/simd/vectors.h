@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/cpu/simd/lanes.h"
-#include "core/cpu/simd/products.h"
+#include "core/cpu/simd/plain_leaves.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
@@ -132,20 +132,20 @@ TR_HD auto over_reads(const V& v) {
   }
 }
 
-template <class V, int Count>
-TR_HD EvenOdd<order::Scaled<V>> product_of(const EvenOdd<V> (&x)[Count]) {
+template <class Op, class V, int Count>
+TR_HD EvenOdd<accumulator_of<Op, V>> leaf_of_plain(const EvenOdd<V> (&x)[Count]) {
   V even[Count], odd[Count];
   for (int i = 0; i < Count; ++i) even[i] = x[i].even, odd[i] = x[i].odd;
-  return {product_of(even), product_of(odd)};
+  return {leaf_of_plain<Op>(even), leaf_of_plain<Op>(odd)};
 }
 
 // Neighbouring leaves of `Steps` elements each, from place i on.
 template <class Op, class T, class Acc, int Steps, int Group>
 TR_HD auto read_steps(const char* const* x, int i) {
-  if constexpr (Op::multiplies && has_lanes_of_words<Op, Acc>) {  // looks at the exponents of all
+  if constexpr (Op::lifts && has_plain<Op, Acc> && has_lanes_of_words<Op, Acc>) {
     std::decay_t<decltype(read_elements<T, Acc, Group>(x[0], i))> element[Steps];
     for (int s = 0; s < Steps; ++s) element[s] = read_elements<T, Acc, Group>(x[s], i);
-    return product_of(element);
+    return leaf_of_plain<Op>(element);
   } else {
     auto v = read<Op, T, Acc, Group>(x[0], i);
     if constexpr (Steps > 1) v = combine<Op>(v, read<Op, T, Acc, Group>(x[1], i));

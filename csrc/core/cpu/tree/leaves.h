@@ -9,7 +9,7 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 // holds four elements, or kFreeChunks chunks of them, without loss, and gives more lanes to a vector.
 template <class Op, class T, class Acc>
 struct LeafType {
-  static constexpr bool is_small = std::is_integral<T>::value && sizeof(T) < 4;
+  static constexpr bool is_small = (std::is_integral<T>::value && sizeof(T) < 4) || is_true_or_false<T>;
   using extreme_type = std::conditional_t<std::is_integral<T>::value, T, Acc>;
   using sum_type = std::conditional_t<Op::adds && is_small, int32_t, Acc>;
   using type = std::conditional_t<Op::selects, extreme_type, sum_type>;

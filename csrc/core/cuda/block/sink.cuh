@@ -15,7 +15,7 @@ struct Sink {
   int64_t unit_stride, output_stride;
   int64_t n;  // elements per output
   DType type;
-  bool divides;     // results are means
+  Ending ending;    // of results
   uint64_t mirror;  // of results, as Source::mirror of elements of the compute type
   bool results;     // `to` is the output, and its kept dims may be several; else scratch
   bool atomic;      // `to` is the output, of the compute type, and zero before the first addition
@@ -33,13 +33,16 @@ __device__ __forceinline__ auto finish(Acc v, int64_t n, uint64_t mirror) {
   }
 }
 
-// Results of other types than the likely one, and means of integers. A call: as a part of every write it would be most
-// of a kernel's code.
+// Results of other types than the likely one, and endings of integers that are not their own. A call: as a part of
+// every write it would be most of a kernel's code.
 template <class O, class Acc>
-__device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type, bool divides, int64_t n, Acc v,
+__device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type, Ending ending, int64_t n, Acc v,
                                             uint64_t mirror) {
   if constexpr (O::adds && is_scalar<Acc>) {
-    if (divides) return store<O>(out, place, type, divide_by_count(v, n));
+    if (ending == Ending::Quotient) return store<O>(out, place, type, divide_by_count(v, n));
+  }
+  if constexpr (O::adds && std::is_same<Acc, int64_t>::value) {
+    if (ending != Ending::Own) return store<O>(out, place, type, ending == Ending::IsAny ? is_any(v) : is_all(v, n));
   }
   store<O>(out, place, type, finish<O>(v, n, mirror));
 }
@@ -47,13 +50,13 @@ __device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
-__device__ __forceinline__ void write(void* out, int64_t place, DType type, bool divides, int64_t n, Acc v,
+__device__ __forceinline__ void write(void* out, int64_t place, DType type, Ending ending, int64_t n, Acc v,
                                       uint64_t mirror) {
   const bool likely = type == dtype_of<Likely>::value;
   if constexpr (O::adds && std::is_floating_point<Acc>::value) {
-    if (likely && divides) return put<Likely>(out, place, divide_by_count(v, n));
+    if (likely && ending == Ending::Quotient) return put<Likely>(out, place, divide_by_count(v, n));
   }
-  if (!likely || divides) return write_unlikely<O>(out, place, type, divides, n, v, mirror);
+  if (!likely || ending != Ending::Own) return write_unlikely<O>(out, place, type, ending, n, v, mirror);
   put<Likely>(out, place, finish<O>(v, n, mirror));
 }
 
@@ -83,7 +86,7 @@ __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v
       return;
     }
   }
-  write<O, Likely>(s.to, place, s.type, s.divides, s.n, v, s.mirror);
+  write<O, Likely>(s.to, place, s.type, s.ending, s.n, v, s.mirror);
 }
 
 // Where the value of a unit of an output goes.

@@ -29,7 +29,8 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
     if constexpr (!is_scalar<Acc>) {
       pack.e[e] = Narrow<Out, Finished<O, Acc>>::from(O::finish(c.e[e], s.n));
     } else if constexpr (O::adds && std::is_floating_point<Acc>::value) {
-      pack.e[e] = Narrow<Out, Acc>::from(s.divides ? divide_by_count(c.e[e], s.n) : O::finish(c.e[e], s.n));
+      pack.e[e] =
+          Narrow<Out, Acc>::from(s.ending == Ending::Quotient ? divide_by_count(c.e[e], s.n) : O::finish(c.e[e], s.n));
     } else {
       pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.n));
     }
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   Acc* levels = slots + warp_y * of_warp + mine + share.first;
   const bool alone = a.log_warps_along == 0;  // a warp has its columns' whole unit
   // Results that go from registers to the output, a vector at a time.
-  const bool wide = V > 1 && !kSharesOut && !kPacked && alone && a.wide_store;
+  const bool wide = V > 1 && !is_tested<In> && !kSharesOut && !kPacked && alone && a.wide_store;
   const bool in_levels = A == Access::Unaligned || !wide || a.log_batches > 0;
 
   auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
@@ -207,7 +208,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     result(column, v);
   };
   int in_vectors = 0;  // of the tile's columns
-  if constexpr (V > 1) {
+  if constexpr (V > 1 && !is_tested<In>) {
     if (wide) {
       in_vectors = static_cast<int>(min(static_cast<int64_t>(width), a.columns - column0)) / V * V;
       if (inside && lane < owners && mine < in_vectors) {

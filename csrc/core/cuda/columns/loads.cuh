@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/contract/order.h"
-#include "core/contract/plain_products.h"
+#include "core/contract/plain.h"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/columns/packed.cuh"
 #include "core/cuda/lane/index.cuh"
@@ -66,15 +66,16 @@ constexpr TR_HD int column_width() {
 // Of row `row` of n.
 template <class O, class In, class Acc>
 __device__ __forceinline__ auto widen_columns(const uint4& raw, const Source& source, int64_t row, int64_t n) {
+  O op;
   Columns<Acc, vector_width<In>> c;
-  widen_all<O, In>(raw, source, {row, 0, n}, c.e);
+  widen_all<In>(op, raw, source, {row, 0, n}, c.e);
   return c;
 }
 
-template <class O, class Acc, class In>
-__device__ __forceinline__ auto widen_pair(PairOf<In> raw, const Source& source) {
+template <class Acc, class In, class O>
+__device__ __forceinline__ auto widen_pair(O& op, PairOf<In> raw, const Source& source) {
   const PairOf<In> two = mirrored<O>(raw, source.mirror);
-  return Columns<Acc, 2>{{O::lift(widen<Acc>(two.e[0])), O::lift(widen<Acc>(two.e[1]))}};
+  return Columns<Acc, 2>{{op.lift(widen<Acc>(two.e[0])), op.lift(widen<Acc>(two.e[1]))}};
 }
 
 // In which type a thread combines a batch, unless it packs them: integers of one or two bytes in 32 bits, as their
@@ -88,20 +89,21 @@ using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <
 
 // Whether a batch's columns are added up two to a register.
 template <class O, class In, Access A>
-constexpr bool packs_columns = kernels::packs_columns(traits_of<O>(), dtype_of<In>::value, A);
+constexpr bool packs_columns =
+    kernels::packs_columns({traits_of<O>(), dtype_of<In>::value, DType::Int64, is_tested<In>, false}, A);
 template <class O, Access A>
 constexpr bool packs_columns<O, Any, A> = false;
 template <class O, class In, class Acc, Access A>
 using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
                                         Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;
 
-template <class O, class In, class Acc, Access A>
-__device__ __forceinline__ auto columns_of_load(const uint4& raw, const Source& source, int64_t row, int64_t n) {
+template <class In, class Acc, Access A, class O>
+__device__ __forceinline__ auto columns_of_load(O& op, const uint4& raw, const Source& source, int64_t row, int64_t n) {
   BatchColumns<O, In, Acc, A> c;
   if constexpr (packs_columns<O, In, A>) {
     pack<In>(raw, c.e);
   } else {
-    widen_all<O, In>(raw, source, {row, 0, n}, c.e);
+    widen_all<In>(op, raw, source, {row, 0, n}, c.e);
   }
   return c;
 }
@@ -128,9 +130,10 @@ struct Loads {
   }
 
   // What was loaded of step s of leaf k, which is row `row` of the n of the columns, as How combines it.
-  template <class How, class Value>
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
-    return columns_of_load<How, In, Value, A>(raw[k][s], source, row, n);
+  template <class Value, class How>
+  __device__ __forceinline__ auto columns_of(How& how, const Source& source, int k, int s, int64_t row,
+                                             int64_t n) const {
+    return columns_of_load<In, Value, A>(how, raw[k][s], source, row, n);
   }
 
  private:
@@ -180,19 +183,20 @@ struct LoadsOfElements {
 
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> : LoadsOfElements<O, In, Acc, Access::Strided, Leaves, Steps> {
-  template <class How, class Value>
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
+  template <class Value, class How>
+  __device__ __forceinline__ auto columns_of(How& how, const Source& source, int k, int s, int64_t row,
+                                             int64_t n) const {
     using Batch = BatchAcc<How, In, Value>;
-    return Columns<Batch, 1>{{this->raw[k][s].template value<Batch, How>(source, row, n)}};
+    return Columns<Batch, 1>{{this->raw[k][s].template value<Batch>(how, source, row, n)}};
   }
 };
 
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
     : LoadsOfElements<O, PairOf<In>, Acc, Access::Pairs, Leaves, Steps> {
-  template <class How, class Value>
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t, int64_t) const {
-    return widen_pair<How, BatchAcc<How, In, Value>>(this->raw[k][s].raw(), source);
+  template <class Value, class How>
+  __device__ __forceinline__ auto columns_of(How& how, const Source& source, int k, int s, int64_t, int64_t) const {
+    return widen_pair<BatchAcc<How, In, Value>>(how, this->raw[k][s].raw(), source);
   }
 };
 
@@ -211,7 +215,7 @@ __device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, 
     for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
-        const auto read = loads.template columns_of<How, Combined>(source, k, s, row + k + s * kLeaves, n);
+        const auto read = loads.template columns_of<Combined>(how, source, k, s, row + k + s * kLeaves, n);
 #pragma unroll
         for (int e = 0; e < kValues; ++e) {
           auto& v = to[k * kValues + e];

@@ -54,10 +54,11 @@ struct Loads<O, In, Acc, Access::Unaligned, Leaves, Steps> {
     }
   }
 
-  template <class How, class Value>
-  __device__ __forceinline__ auto columns_of(const Source& source, int k, int s, int64_t row, int64_t n) const {
+  template <class Value, class How>
+  __device__ __forceinline__ auto columns_of(How& how, const Source& source, int k, int s, int64_t row,
+                                             int64_t n) const {
     const uint4 joined = join_with_next_lane<In>(raw[k][s], shift(k));
-    return columns_of_load<How, In, Value, Access::Unaligned>(joined, source, row, n);
+    return columns_of_load<In, Value, Access::Unaligned>(how, joined, source, row, n);
   }
 
  private:

@@ -33,7 +33,8 @@ __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasA
   // The tree, without its missing parts, as all threads miss the same.
   const auto leaf = [&](int k) {
     if constexpr (is_pair<Raw>) {
-      return widen_pair<O, Acc>(raw[k], a.source);
+      O op;
+      return widen_pair<Acc>(op, raw[k], a.source);
     } else {
       return widen_columns<O, In, Acc>(raw[k], a.source, k, a.n);
     }
@@ -46,7 +47,9 @@ __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasA
     c = ByColumn<O>::combine(c, upper);
   }
   const int64_t place = outer * a.sink.output_stride;
-  if (a.wide_store) return write_wide<O, In>(a.sink, place + column, c);
+  if constexpr (!is_tested<In>) {
+    if (a.wide_store) return write_wide<O, In>(a.sink, place + column, c);
+  }
 #pragma unroll
   for (int e = 0; e < V; ++e) {
     deliver<O, LikelyOut<O, In, Acc>>(a.sink, place + (column + e) * a.to_stride, c.e[e]);

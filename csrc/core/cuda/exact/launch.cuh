@@ -13,7 +13,7 @@
 namespace torch_reduce::cuda {
 
 inline ExactSink make_exact_sink(const exact::ExactPlan& plan, const Problem& p, const Buffers& b) {
-  return {b.out, p.out, plan.words, traits_of(p.op).divides ? p.layout.n : 1};
+  return {b.out, p.out, plan.words, traits_of(p.op).divides() ? p.layout.n : 1};
 }
 
 template <Access A>

@@ -19,7 +19,7 @@ struct FinishArgs {
   int64_t out_stride;   // Contiguous
   uint32_t units;
   DType type;
-  bool divides;
+  Ending ending;
   uint64_t mirror;
   int log_across;        // many outputs: 2^log_across threads side by side
   int units_per_thread;  // a power of two
@@ -31,7 +31,7 @@ template <class O, class Acc, Access A>
 __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_t output, Acc v) {
   int64_t place = output * a.out_stride;
   if constexpr (A != Access::Contiguous) place = a.kept.out(output);
-  write<O, LikelyOut<O, Any, Acc>>(a.out, place, a.type, a.divides, a.n, v, a.mirror);
+  write<O, LikelyOut<O, Any, Acc>>(a.out, place, a.type, a.ending, a.n, v, a.mirror);
 }
 
 // Units that a thread takes side by side.

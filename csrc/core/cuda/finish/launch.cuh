@@ -20,7 +20,7 @@ cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers&
                              l.kept_dims ? l.kept[0].out_stride : 0,
                              static_cast<uint32_t>(plan.units),
                              p.out,
-                             traits_of(p.op).divides,
+                             traits_of(p.op).ending,
                              mirror_of_result(p),
                              f.log_across,
                              f.units_per_thread,

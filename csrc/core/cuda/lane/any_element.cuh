@@ -47,14 +47,14 @@ template <class O>
 Source source_of(const Problem& p, const void* data) {
   Source s{data, p.in};
   s.size = static_cast<int>(size_of(p.in));
-  s.mirror = mirror_of(traits_of(p.op), p.in);
+  s.mirror = p.tested ? magnitude_of(p.in) : mirror_of(traits_of(p.op), p.in);
   const uint64_t identity =
       with_element(p.in, [](auto e) -> uint64_t { return bits_of(identity_element<ReadAs<O, decltype(e)>, O>()); });
-  s.identity = identity ^ s.mirror;
+  s.identity = p.tested ? identity : identity ^ s.mirror;
   // Where bools have an index, those that are true are equal, whatever their bytes.
-  s.is_tested = p.as_bool || (p.in == DType::Bool && (O::needs_index || !O::selects));
+  s.is_tested = p.tested || (p.in == DType::Bool && (O::needs_index || !O::selects));
   s.is_signed = with_element(p.in, [](auto e) { return std::is_signed<ReadAs<O, decltype(e)>>::value; });
-  s.is_converted = is_floating(p.in) && !p.as_bool;
+  s.is_converted = is_floating(p.in) && !p.tested;
   s.spare_bits = 64 - 8 * s.size;
   s.untested_bits = s.spare_bits + (is_floating(p.in) ? 1 : 0);
   return s;
@@ -99,14 +99,18 @@ struct Element<O, Any, Acc> {
     load_bits<uint32_t>(exists && s.size == 4, address, bits);
     load_bits<uint64_t>(exists && s.size == 8, address, bits);
   }
-  template <class To, class How = O>
-  __device__ __forceinline__ To value(const Source& s, int64_t index, int64_t n) const {
-    return lifted<How>(static_cast<word_of<To>>(read_any<O, word_of<Acc>>(bits, s)), index, n);
+  template <class To, class How>
+  __device__ __forceinline__ To value(How& how, const Source& s, int64_t index, int64_t n) const {
+    if constexpr (O::masks_missing_integers) {
+      if (index >= n) return how.template identity<To>();
+    }
+    return lifted(how, static_cast<word_of<To>>(read_any<O, word_of<Acc>>(bits, s)), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
     static_assert(!numbers_elements<O>, "such kernels do not number the elements");
-    return value<To>(s, 0, 0);
+    O op;
+    return value<To>(op, s, 0, 0);
   }
 };
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/contract/order.h"
-#include "core/contract/plain_products.h"
+#include "core/contract/plain.h"
 #include "core/cuda/lane/vector.cuh"
 
 namespace torch_reduce::cuda {
@@ -24,7 +24,7 @@ struct ChunkVectors {
     if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(part[i], sum);
+      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(source, part[i], sum);
       set[0] = packed_total<In>(sum);
       return;
     }
@@ -33,11 +33,10 @@ struct ChunkVectors {
     for (int s = 0; s < kSets; ++s) {
       Acc leaf[kLeavesPerSet];
       combine_elements<O>(leaf, [&](auto& how, auto& to) {
-        using How = std::decay_t<decltype(how)>;
 #pragma unroll
         for (int i = s; i < kLoads; i += kSets) {
           std::decay_t<decltype(to[0])> x[V];
-          widen_all<How, In>(part[i], source, {first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n}, x);
+          widen_all<In>(how, part[i], source, {first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n}, x);
 #pragma unroll
           for (int e = 0; e < V; ++e) {
             const bool begins = i == s && e < kLeavesPerSet;

@@ -8,12 +8,12 @@
 
 namespace torch_reduce::cuda {
 
-// Where a kernel reads from. `mirror` matters for what selects, the rest for Any.
+// Where a kernel reads from. `mirror` matters for what selects and for what is tested, the rest for Any.
 struct Source {
   const void* data;
   DType type;
   int size = 0;            // of an element, in bytes
-  uint64_t mirror = 0;     // bits that are flipped in 8 bytes of elements
+  uint64_t mirror = 0;     // of 8 bytes of elements, the bits that are flipped; of NonZero, those that are tested
   uint64_t identity = 0;   // bits of an element that changes nothing, before they are flipped
   bool is_tested = false;  // elements are whether they are not zero: the bits but for the first `untested_bits` of 64
   bool is_signed = false, is_converted = false;  // integers; floating values, where they become integers
@@ -33,22 +33,19 @@ constexpr bool mirrors = O::selects;
 
 constexpr bool is_unsigned_byte(DType type) { return type == DType::Bool || type == DType::UInt8; }
 
+// The signs of eight bytes of floating elements.
+inline uint64_t signs_of(DType type) {
+  if (type == DType::Float64) return kSignBit;
+  return type == DType::Float32 ? 0x8000000080000000 : 0x8000800080008000;
+}
 // Of eight bytes of elements.
 inline uint64_t mirror_of(const TraitsOf& op, DType type) {
   if (op.selects && is_unsigned_byte(type)) return op.mirrored ? 0x7f7f7f7f7f7f7f7f : 0x8080808080808080;
   if (!op.mirrored) return 0;
-  switch (type) {
-    case DType::Float16:
-    case DType::BFloat16:
-      return 0x8000800080008000;
-    case DType::Float32:
-      return 0x8000000080000000;
-    case DType::Float64:
-      return kSignBit;
-    default:
-      return ~uint64_t{0};
-  }
+  return is_floating(type) ? signs_of(type) : ~uint64_t{0};
 }
+// All bits but the sign of floating elements, of eight bytes of them.
+inline uint64_t magnitude_of(DType type) { return is_floating(type) ? ~signs_of(type) : ~uint64_t{0}; }
 // Of the result in the compute type.
 inline uint64_t mirror_of_result(const Problem& p) {
   const TraitsOf op = traits_of(p.op);
@@ -70,16 +67,39 @@ TR_HD T bits_as(uint64_t bits) {
   return bit_cast<T>(static_cast<BitsOf<T>>(bits));
 }
 
+// change(bits, mirror) for all of 16 bytes, or for an element.
+template <class T, class Change>
+__device__ __forceinline__ T changed(const T& x, uint64_t mirror, Change change) {
+  if constexpr (sizeof(T) == 16) {
+    const auto words = bit_cast<uint4>(x);
+    const auto low = static_cast<uint32_t>(mirror), high = static_cast<uint32_t>(mirror >> 32);
+    return bit_cast<T>(uint4{change(words.x, low), change(words.y, high), change(words.z, low), change(words.w, high)});
+  } else {
+    return bits_as<T>(change(bits_of(x), static_cast<BitsOf<T>>(mirror)));
+  }
+}
+
 template <class O, class T>
 __device__ __forceinline__ T mirrored(const T& x, uint64_t mirror) {
   if constexpr (!mirrors<O>) {
     return x;
-  } else if constexpr (sizeof(T) == 16) {
-    const auto words = bit_cast<uint4>(x);
-    const auto low = static_cast<uint32_t>(mirror), high = static_cast<uint32_t>(mirror >> 32);
-    return bit_cast<T>(uint4{words.x ^ low, words.y ^ high, words.z ^ low, words.w ^ high});
   } else {
-    return bits_as<T>(bits_of(x) ^ mirror);
+    return changed(x, mirror, [](auto bits, auto flipped) { return bits ^ flipped; });
+  }
+}
+
+// Elements that are tested, without what does not count.
+template <class T>
+__device__ __forceinline__ T tested_bits(const T& x, const Source& source) {
+  return changed(x, source.mirror, [](auto bits, auto tested) { return bits & tested; });
+}
+// Elements of type In as the operator's kernels take them.
+template <class O, class In, class T>
+__device__ __forceinline__ T adapted(const T& x, const Source& source) {
+  if constexpr (is_tested<In>) {
+    return tested_bits(x, source);
+  } else {
+    return mirrored<O>(x, source.mirror);
   }
 }
 
@@ -105,6 +125,8 @@ TR_HD In identity_element() {
     return Narrow<In, float>::from(O::template identity<float>());
   } else if constexpr (std::is_same<In, Bool>::value) {
     return {static_cast<uint8_t>(O::template identity<uint8_t>() != 0)};
+  } else if constexpr (is_tested<In>) {
+    return {0};
   } else {
     return O::template identity<In>();
   }
@@ -158,14 +180,16 @@ struct Element {
     load_bits<BitsOf<In>>(exists, address, bits);
   }
   // As what is combined, in the accumulator's type or a narrower one: number `index` of the n elements of its output.
-  template <class To, class How = O>
-  __device__ __forceinline__ To value(const Source& s, int64_t index, int64_t n) const {
-    return lifted<How>(widen<word_of<To>>(mirrored<O>(raw(), s.mirror)), index, n);
+  template <class To, class How>
+  __device__ __forceinline__ To value(How& how, const Source& s, int64_t index, int64_t n) const {
+    static_assert(!O::masks_missing_integers || is_floating(dtype_of<In>::value), "integers are read as any element");
+    return lifted(how, widen<word_of<To>>(adapted<O, In>(raw(), s)), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {
     static_assert(!numbers_elements<O>, "such kernels do not number the elements");
-    return value<To>(s, 0, 0);
+    O op;
+    return value<To>(op, s, 0, 0);
   }
   __device__ __forceinline__ In raw() const { return bits_as<In>(bits); }
 };
@@ -175,7 +199,7 @@ template <class O, class Acc>
 using Finished = decltype(O::finish(std::declval<Acc>(), int64_t{}));
 template <class O, class In, class Acc>
 using LikelyOut = std::conditional_t<
-    O::gives_int64, int64_t,
+    O::gives == Gives::Int64, int64_t,
     std::conditional_t<
         std::is_same<Acc, Int128>::value, double,
         std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, word_of<Acc>, In>>>;

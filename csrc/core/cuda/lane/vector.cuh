@@ -23,12 +23,12 @@ struct Numbers {
 
 // What was loaded, lifted, in the type in which it is combined. A bfloat16 is the upper half of a float: taken out of
 // its word by one instruction, where a conversion of single elements makes two or three.
-template <class O, class In, class To>
-__device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, const Numbers& numbers,
+template <class In, class O, class To>
+__device__ __forceinline__ void widen_all(O& op, const uint4& raw, const Source& source, const Numbers& numbers,
                                           To (&to)[vector_width<In>]) {
   using Word = word_of<To>;
-  const auto lift = [&](Word x, int e) { return lifted<O>(x, numbers.first + e * numbers.step, numbers.n); };
-  const uint4 bits = mirrored<O>(raw, source.mirror);
+  const auto lift = [&](Word x, int e) { return lifted(op, x, numbers.first + e * numbers.step, numbers.n); };
+  const uint4 bits = adapted<O, In>(raw, source);
   if constexpr (std::is_same<In, BFloat16>::value && std::is_same<Word, float>::value) {
     const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
 #pragma unroll
@@ -45,27 +45,36 @@ __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source
 template <class O, class In, class To>
 __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, To (&to)[vector_width<In>]) {
   static_assert(!numbers_elements<O>, "such kernels do not number the elements");
-  widen_all<O, In>(raw, source, Numbers{}, to);
+  O op;
+  widen_all<In>(op, raw, source, Numbers{}, to);
 }
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
 template <class O, class In>
-constexpr bool adds_packed = kernels::adds_packed(traits_of<O>(), dtype_of<In>::value);
+constexpr bool adds_packed =
+    kernels::adds_packed({traits_of<O>(), dtype_of<In>::value, DType::Int64, is_tested<In>, false});
 template <class O>
 constexpr bool adds_packed<O, Any> = false;
 
+// The highest bit of every half-word that is not zero.
+__device__ __forceinline__ uint32_t halves_that_are_set(uint32_t w) {
+  return (((w & 0x7fff7fffu) + 0x7fff7fffu) | w) & 0x80008000u;
+}
 // 128 for every byte that is not zero.
 __device__ __forceinline__ uint32_t bytes_that_are_set(uint32_t w) {
   return (((w & 0x7f7f7f7fu) + 0x7f7f7f7fu) | w) & 0x80808080u;
 }
 
 template <class In>
-__device__ __forceinline__ int add_packed(const uint4& v, int sum) {
+__device__ __forceinline__ int add_packed(const Source& source, const uint4& raw, int sum) {
+  const uint4 v = is_tested<In> ? tested_bits(raw, source) : raw;
   const uint32_t word[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
   for (const uint32_t w : word) {
     if constexpr (std::is_same<In, Bool>::value) {
       sum = static_cast<int>(__dp4a(bytes_that_are_set(w), 0x01010101u, static_cast<uint32_t>(sum)));
+    } else if constexpr (is_tested<In>) {
+      sum += __popc(halves_that_are_set(w));
     } else if constexpr (std::is_same<In, uint8_t>::value) {
       sum = static_cast<int>(__dp4a(w, 0x01010101u, static_cast<uint32_t>(sum)));
     } else if constexpr (std::is_same<In, int8_t>::value) {

@@ -41,7 +41,7 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   s.atomic = plan.finish == Finish::Atomic;
   s.cluster = plan.finish == Finish::Cluster;
   s.results = plan.finish != Finish::Partials;
-  s.divides = traits_of(p.op).divides && plan.finish != Finish::Partials;
+  s.ending = plan.finish != Finish::Partials ? traits_of(p.op).ending : Ending::Own;
   if (s.results) {
     s.mirror = mirror_of_result(p);
     s.to = b.out;
@@ -90,7 +90,7 @@ cudaError_t launch_accumulator(const Plan& plan, const Problem& p, const Buffers
 
 template <class O, class Word>
 cudaError_t launch_typed(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
-  if constexpr (std::is_same<Word, Int128>::value && !sums_in_128_bits<O>) {
+  if constexpr (!computes_in<O, Word>) {
     return cudaErrorInvalidValue;
   } else {
     return launch_accumulator<O, accumulator_of<O, Word>>(plan, p, b, stream, dependent);

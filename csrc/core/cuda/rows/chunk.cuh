@@ -127,7 +127,7 @@ struct Chunk<O, In, Acc, Access::Strided> {
     combine_elements<O>(leaf, [&](auto& how, auto& to) {
       const auto value = [&](int i) {
         using Value = std::decay_t<decltype(to[0])>;
-        return part[i].template value<Value, std::decay_t<decltype(how)>>(source, mine + i * kWarp, n);
+        return part[i].template value<Value>(how, source, mine + i * kWarp, n);
       };
 #pragma unroll
       for (int s = 0; s < kSets; ++s) {

@@ -79,7 +79,7 @@ struct Chunk<O, In, Acc, Access::Unaligned> {
     if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(i % kSets == 0 ? of_step(i, later) : part[i], sum);
+      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(source, i % kSets == 0 ? of_step(i, later) : part[i], sum);
       set[0] = packed_total<In>(sum);
       return;
     }

@@ -63,7 +63,7 @@ struct Chunk<O, In, Acc, Access::Unordered> {
     if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(of_segment(i, source), sum);
+      for (int i = 0; i < kLoads; ++i) sum = add_packed<In>(source, of_segment(i, source), sum);
       set[0] = packed_total<In>(sum);
       return;
     }

@@ -38,6 +38,7 @@ __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __gr
   const int64_t from =
       address_of(a.source) + place.in + (lane0 + lane) * a.lanes.in_stride + (row0 + warp) * a.rows.in_stride;
   wait_for_previous_kernel();
+  O op;
   Element<O, In, Acc> x[kEach];
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
@@ -47,19 +48,19 @@ __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __gr
   allow_next_kernel_if_small();
   const auto send = [&](int64_t l, int64_t r, Acc v) {
     const int64_t to = place.out + (lane0 + l) * a.lanes.out_stride + (row0 + r) * a.rows.out_stride;
-    write<O, LikelyOut<O, In, Acc>>(a.sink.to, to, a.sink.type, a.sink.divides, 1, v, a.sink.mirror);
+    write<O, LikelyOut<O, In, Acc>>(a.sink.to, to, a.sink.type, a.sink.ending, 1, v, a.sink.mirror);
   };
   if (!a.exchanged) {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int row = warp + i * tuning::kCopiesWarps;
-      if (lane < lanes && row < rows) send(lane, row, x[i].template value<Acc>(a.source, 0, 1));
+      if (lane < lanes && row < rows) send(lane, row, x[i].template value<Acc>(op, a.source, 0, 1));
     }
     return;
   }
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
-    tile[warp + i * tuning::kCopiesWarps][lane] = x[i].template value<Acc>(a.source, 0, 1);
+    tile[warp + i * tuning::kCopiesWarps][lane] = x[i].template value<Acc>(op, a.source, 0, 1);
   __syncthreads();
 #pragma unroll 1
   for (int l = warp; l < lanes; l += tuning::kCopiesWarps) {

@@ -5,6 +5,7 @@
 // to be enough; few come alone, as what these wait for is code.
 #pragma once
 
+#include "core/contract/plain.h"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/lane/index.cuh"
@@ -66,15 +67,17 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   allow_next_kernel_if_small();
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    Acc leaf[Elements];
+    const Acc leaf = tree_of_elements<O, Acc, Elements>([&](auto& how, auto& x) {
+      using Value = std::decay_t<decltype(x[0])>;
 #pragma unroll
-    for (int e = 0; e < Elements; ++e) {
-      leaf[e] =
-          kClamped && e >= count ? O::template identity<Acc>() : v[r][e].template value<Acc>(a.source, first + e, a.n);
-    }
-    const Acc row = tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
+      for (int e = 0; e < Elements; ++e) {
+        x[e] = kClamped && e >= count ? how.template identity<Value>()
+                                      : v[r][e].template value<Value>(how, a.source, first + e, a.n);
+      }
+    });
+    const Acc row = tree_across_lanes<O>(leaf, 1, 1 << log_lanes);
     if (in_group == 0 && row0 + r * rows_per_warp < a.outputs) {
-      write<O, LikelyOut<O, In, Acc>>(a.sink.to, place[r].out, a.sink.type, a.sink.divides, a.n, row, a.sink.mirror);
+      write<O, LikelyOut<O, In, Acc>>(a.sink.to, place[r].out, a.sink.type, a.sink.ending, a.n, row, a.sink.mirror);
     }
   }
 }

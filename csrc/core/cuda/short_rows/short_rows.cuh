@@ -2,7 +2,7 @@
 // leaf. A lane holds one 16-byte vector of the row.
 #pragma once
 
-#include "core/contract/plain_products.h"
+#include "core/contract/plain.h"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/lane/vector.cuh"
@@ -31,9 +31,8 @@ struct RowPart {
     v = load16_kept(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
   }
   __device__ __forceinline__ Acc reduce(const Source& source, int in_group, int64_t n) const {
-    return tree_of_elements<O, Acc, V>([&](auto& how, auto& leaf) {
-      widen_all<std::decay_t<decltype(how)>, In>(v, source, {in_group * V, 1, n}, leaf);
-    });
+    return tree_of_elements<O, Acc, V>(
+        [&](auto& how, auto& leaf) { widen_all<In>(how, v, source, {in_group * V, 1, n}, leaf); });
   }
 };
 
@@ -80,7 +79,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + (shared_out + u) * rows_per_warp;
     if (u < kept && row < a.outputs) {
-      write<O, LikelyOut<O, In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.divides, a.n,
+      write<O, LikelyOut<O, In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.ending, a.n,
                                       v[u], a.sink.mirror);
     }
   }

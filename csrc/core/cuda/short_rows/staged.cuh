@@ -69,8 +69,7 @@ __device__ __forceinline__ Acc reduce_in_group(const Source& source, const In* r
   }
 #pragma unroll
   for (int e = 0; e < kElements; ++e) {
-    leaf[e] =
-        first + e < n ? O::lift(widen<Acc>(mirrored<O>(row[first + e], source.mirror))) : O::template identity<Acc>();
+    leaf[e] = first + e < n ? O::lift(widen<Acc>(adapted<O, In>(row[first + e], source))) : O::template identity<Acc>();
   }
   return tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
 }
@@ -85,8 +84,8 @@ __device__ __forceinline__ Acc reduce_two(const Source& source, const In* first,
     const int k = s * kWarp + threadIdx.x % kWarp;
     v[s] = v[Sets + s] = O::template identity<Acc>();
     if (k < n) {
-      v[s] = O::lift(widen<Acc>(mirrored<O>(first[k], source.mirror)));
-      v[Sets + s] = O::lift(widen<Acc>(mirrored<O>(second[k], source.mirror)));
+      v[s] = O::lift(widen<Acc>(adapted<O, In>(first[k], source)));
+      v[Sets + s] = O::lift(widen<Acc>(adapted<O, In>(second[k], source)));
     }
   }
   return trees_across_warp_and_sets<O, 2, Sets>(v);
@@ -111,7 +110,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   const In* first = reinterpret_cast<const In*>(staged + reinterpret_cast<uintptr_t>(from) % 16);
   const int stride = static_cast<int>(a.kept.in_stride);
   auto send = [&](int r, Acc v) {
-    write<O, LikelyOut<O, In, Acc>>(a.sink.to, (row0 + r) * a.sink.output_stride, a.sink.type, a.sink.divides, a.n, v,
+    write<O, LikelyOut<O, In, Acc>>(a.sink.to, (row0 + r) * a.sink.output_stride, a.sink.type, a.sink.ending, a.n, v,
                                     a.sink.mirror);
   };
   if constexpr (InGroups) {

@@ -17,10 +17,16 @@ struct Tag {
 template <class O, class In, class Acc>
 constexpr kernels::Types types_of_instance() {
   if constexpr (std::is_same<In, Any>::value) {
-    return {traits_of<O>(), dtype_of<word_of<Acc>>::value, dtype_of<word_of<Acc>>::value, /*as_bool=*/true};
+    return {traits_of<O>(), dtype_of<word_of<Acc>>::value, dtype_of<word_of<Acc>>::value, false, /*untyped=*/true};
   } else {
-    return {traits_of<O>(), dtype_of<In>::value, dtype_of<word_of<Acc>>::value, false};
+    return {traits_of<O>(), dtype_of<In>::value, dtype_of<word_of<Acc>>::value, is_tested<In>, false};
   }
+}
+
+// Whether In is how elements of a type are tested.
+template <class In>
+constexpr bool reads_tested(DType type) {
+  return (is_tested<In> || std::is_same<In, Bool>::value) && sizeof(In) == size_of(type);
 }
 
 // Calls f with the element type, or with Any for those that have no kernels of their own.
@@ -30,7 +36,8 @@ cudaError_t with_element_type(const Problem& p, F f) {
   const auto call_if = [&](auto tag) {
     using In = typename decltype(tag)::type;
     if constexpr (kernels::are_typed(types_of_instance<O, In, Acc>())) {
-      if (p.in != dtype_of<In>::value || p.as_bool) return false;
+      const bool is_it = p.tested ? reads_tested<In>(p.in) : !is_tested<In> && p.in == dtype_of<In>::value;
+      if (!is_it) return false;
       status = f(Tag<ReadAs<O, In>>{});
       return true;
     } else {
@@ -40,7 +47,8 @@ cudaError_t with_element_type(const Problem& p, F f) {
   const bool typed = call_if(Tag<float>{}) || call_if(Tag<BFloat16>{}) || call_if(Tag<Half>{}) ||
                      call_if(Tag<double>{}) || call_if(Tag<int64_t>{}) || call_if(Tag<int32_t>{}) ||
                      call_if(Tag<Bool>{}) || call_if(Tag<uint8_t>{}) || call_if(Tag<int8_t>{}) ||
-                     call_if(Tag<int16_t>{});
+                     call_if(Tag<int16_t>{}) || call_if(Tag<NonZero<uint16_t>>{}) ||
+                     call_if(Tag<NonZero<uint32_t>>{}) || call_if(Tag<NonZero<uint64_t>>{});
   if constexpr (kernels::are_untyped(traits_of<O>(), dtype_of<word_of<Acc>>::value)) {
     if (!typed) return f(Tag<Any>{});
   }

@@ -84,7 +84,7 @@ int64_t strip_of_columns(const Problem& p, int threads, int64_t padded_chunks) {
 int64_t block_rows(const Problem& p, int vectors, const CpuPlan& plan) {
   const Layout& l = p.layout;
   if (l.reduced_dims == 0 || l.kept[l.kept_dims - 1].in_stride != 1) return 0;
-  if (!is_floating(p.in) || !is_read_directly(p, vectors) || !takes_elements(p)) return 0;
+  if (!is_floating(p.compute) || !is_floating(p.in) || !is_read_directly(p, vectors) || !takes_elements(p)) return 0;
   const auto size = static_cast<int64_t>(size_of(p.in));
   const bool is_extreme = traits_of(p.op).selects;
   if (is_extreme && (size == 8 || vectors == 16)) return 0;
@@ -120,7 +120,8 @@ bool is_for_one_thread(const Layout& l) {
 bool is_read_directly(const Problem& p, int vectors) {
   const TraitsOf op = traits_of(p.op);
   if (vectors == 0 && !is_order_free(p.op, p.compute)) return false;
-  if (p.as_bool || op.needs_index || op.masks_missing || (!is_floating(p.compute) && op.lifts_integers)) return false;
+  if (p.tested) return op.adds && !op.lifts_integers;
+  if (op.needs_index || op.masks_missing || (!is_floating(p.compute) && op.lifts_integers)) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
 }

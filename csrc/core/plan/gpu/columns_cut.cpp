@@ -23,7 +23,7 @@ Lanes lanes_unaligned(int64_t v, int64_t partial_bytes, int64_t vectors) {
   return lanes;
 }
 
-bool packed(const Plan& plan, const Problem& p) { return kernels::packs_columns(traits_of(p.op), p.in, plan.access); }
+bool packed(const Plan& plan, const Problem& p) { return kernels::packs_columns(kernels::types_of(p), plan.access); }
 
 // Rows of partials that a warp keeps in shared memory: a level for each power of two of its batches, but of those that
 // packed columns add up in registers.

@@ -76,8 +76,8 @@ void plan_many_outputs(Plan& plan, const Problem& p) {
 }  // namespace
 
 bool adds_atomically(const Problem& p) {
-  return p.mode == Mode::Atomic && traits_of(p.op).adds && !traits_of(p.op).divides && p.out == p.compute &&
-         dense(p.layout);
+  return p.mode == Mode::Atomic && traits_of(p.op).adds && traits_of(p.op).ending == Ending::Own &&
+         p.out == p.compute && dense(p.layout);
 }
 
 bool fits_clusters(const Plan& plan, const Gpu& gpu) { return plan.units <= gpu.cluster_ctas && plan.grid <= gpu.sms; }

@@ -12,13 +12,16 @@ namespace torch_reduce::kernels {
 struct Types {
   TraitsOf op;
   DType in, compute;
-  bool as_bool;  // elements convert to bool first
+  bool tested;   // elements convert to bool first
+  bool untyped;  // finds out the element type at run time
 };
-inline Types types_of(const Problem& p) { return {traits_of_kernels(p.op), p.in, p.compute, p.as_bool}; }
+inline Types types_of(const Problem& p) { return {traits_of_kernels(p.op), p.in, p.compute, p.tested, false}; }
 
-// Whether there are kernels for the element type itself: for those that are common with the compute type.
+// Whether there are kernels for the element type itself: for those that are common with the compute type. Elements that
+// are tested have those of their size.
 constexpr bool are_typed(const Types& t) {
-  if (t.as_bool) return false;
+  if (t.untyped) return false;
+  if (t.tested) return t.op.adds && !t.op.lifts_integers && t.compute == DType::Int64;
   switch (t.compute) {
     case DType::Float32:
       return is_floating(t.in) && t.in != DType::Float64;
@@ -36,6 +39,9 @@ constexpr bool are_untyped(const TraitsOf& op, DType compute) {
          (compute == DType::Float64 && (!op.selects || op.needs_index));
 }
 
+// Rare: without the kernels that only some layouts of common types need.
+constexpr bool are_few(const Types& t) { return t.op.has_few_kernels || t.tested; }
+
 // Accumulators of several words have kernels for aligned loads and for single elements, in the canonical order.
 constexpr bool are_scalar(const Types& t) { return has_scalars(t.op, t.compute); }
 
@@ -51,7 +57,7 @@ constexpr bool have_rows(const Types& t, Access a) {
     case Access::UnalignedSegmented:
       return are_typed(t) && are_scalar(t) && element <= tuning::kRowsUnalignedElement;
     case Access::Unordered:
-      return are_typed(t) && are_scalar(t) && !t.op.has_few_kernels && t.compute != DType::Float64 &&
+      return are_typed(t) && are_scalar(t) && !are_few(t) && t.compute != DType::Float64 &&
              element <= tuning::kUnorderedElement;
     default:
       return false;
@@ -74,7 +80,7 @@ constexpr bool have_columns(const Types& t, Access a) {
     case Access::Unaligned:
       return are_typed(t) && are_scalar(t) && static_cast<int64_t>(size_of(t.in)) <= tuning::kColumnsUnalignedElement;
     case Access::Pairs:
-      return are_typed(t) && are_scalar(t) && !t.op.has_few_kernels && t.compute == DType::Float32;
+      return are_typed(t) && are_scalar(t) && !are_few(t) && t.compute == DType::Float32;
     default:
       return false;
   }
@@ -82,11 +88,11 @@ constexpr bool have_columns(const Types& t, Access a) {
 
 // Whether sums of bytes and half-words take several elements to an instruction; and whether those of bytes, down the
 // columns, are two to a register (cuda/columns/packed.cuh).
-constexpr bool adds_packed(const TraitsOf& op, DType in) {
-  return op.adds && !op.lifts && !is_floating(in) && size_of(in) <= 2;
+constexpr bool adds_packed(const Types& t) {
+  return t.op.adds && !t.op.lifts_integers && t.compute == DType::Int64 && are_typed(t) && size_of(t.in) <= 2;
 }
-constexpr bool packs_columns(const TraitsOf& op, DType in, Access a) {
-  return adds_packed(op, in) && size_of(in) == 1 && loads_vectors(a);
+constexpr bool packs_columns(const Types& t, Access a) {
+  return adds_packed(t) && size_of(t.in) == 1 && loads_vectors(a);
 }
 
 // Columns of which a thread has all elements: as many as its registers hold the values of.

@@ -80,7 +80,7 @@ struct EffortOf {
     if (is_slow()) in_flight = 1.0 / 3;
     e.loads = loads;
     e.lines = loads * std::clamp(box.pieces(tuning::kLine, element) / loads_of_box, 1.0, most);
-    e.values = loads * (kernels::adds_packed(traits_of(p.op), p.in) ? ceil_div(width * element, 4) : width);
+    e.values = loads * (kernels::adds_packed(kernels::types_of(p)) ? ceil_div(width * element, 4) : width);
     e.warps = warps / waves;
     e.rounds = std::ceil(std::max(loads / warps, 1.0) / in_flight) * waves;
   }

@@ -52,7 +52,7 @@ class Memo {
                          static_cast<int>(p.in),
                          static_cast<int>(p.out),
                          static_cast<int>(p.compute),
-                         p.as_bool,
+                         p.tested,
                          p.in_alignment,
                          l.kept_dims};
     uint64_t head = 0;

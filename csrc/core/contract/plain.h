@@ -1,0 +1,160 @@
+// Products and sums of exponentials of a few elements, combined as they are: most need no exponent of their own.
+#pragma once
+
+#include <limits>
+
+#include "core/contract/operators.h"
+#include "core/contract/order.h"
+
+namespace torch_reduce {
+
+// Multiplies like an operator, and keeps the least magnitude on the way. Overflow and NaN show in the last product of
+// all; underflow does not, even if it rounds up to the least normal number. T is a compute type, or a vector of one.
+template <class T>
+struct PlainProducts : Traits {
+  using Scale = order::ScaleOf<T>;
+  using Word = std::decay_t<decltype(Scale::kLimit)>;
+  T least = T{} + std::numeric_limits<Word>::infinity();
+
+  template <class>
+  static constexpr TR_HD T identity() {
+    return T{} + 1;
+  }
+  TR_HD T combine(T a, T b) {
+    const T product = times(a, b);
+    least = smaller(order::magnitude_of(product), least);
+    return product;
+  }
+  static TR_HD order::Scaled<T> scaled(T product) { return {product, typename Scale::Exponent{}}; }
+  // Whether each of the last products is the significand that scaled ones have, which is so if the exponent is zero; of
+  // vectors, in each lane.
+  template <int Count>
+  TR_HD auto are_plain(const T (&product)[Count]) const {
+    const T zero{};
+    auto are = least > zero + std::numeric_limits<Word>::min();
+    TR_UNROLL
+    for (const T& p : product) {
+      const T magnitude = order::magnitude_of(p);
+      are = are & (magnitude >= zero + 1 / Scale::kLimit) & (magnitude < zero + Scale::kLimit);
+    }
+    return are;
+  }
+
+ private:
+  static TR_HD T times(T a, T b) {
+    if constexpr (Scale::is_vector) {
+      return a * b;
+    } else {
+      return order::multiply(a, b);
+    }
+  }
+  static TR_HD T smaller(T a, T b) {  // b, if a is NaN
+#if defined(__CUDA_ARCH__)
+    return min(a, b);  // one instruction
+#else
+    return a < b ? a : b;
+#endif
+  }
+};
+
+// Adds exponentials as they are, 0 for that of -infinity, and keeps the largest magnitude of an element, NaN if there
+// is one. T as above.
+template <class T>
+struct PlainExponentials : Traits {
+  T largest{};
+
+  template <class>
+  TR_HD T identity() {
+    return lift(-std::numeric_limits<T>::infinity());
+  }
+  TR_HD T lift(T x) {
+    largest = larger(order::magnitude_of(x), largest);
+    return positive(exp_of_near(x));  // which makes NaN of -infinity
+  }
+  TR_HD T combine(T a, T b) const { return a + b; }
+  static TR_HD Exponentials<T> scaled(T sum) { return {sum, T{}}; }
+  template <int Count>
+  TR_HD auto are_plain(const T (&)[Count]) const {
+    return largest <= T{} + LogSumExp::kNear;
+  }
+
+  // x, or 0 if it is less or NaN.
+  static TR_HD T positive(T x) {
+    const T zero{};
+#if defined(__CUDA_ARCH__)
+    return max(x, zero);  // one instruction
+#else
+    return x > zero ? x : zero;
+#endif
+  }
+  static TR_HD T larger(T a, T b) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same<T, float>::value) {
+      asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+      return a;
+    }
+#endif
+    return (a > b) | (a != a) ? a : b;
+  }
+};
+
+// Looks whether elements are near but for those that are -infinity.
+template <class T>
+struct NearOrNone : PlainExponentials<T> {
+  template <class>
+  static constexpr TR_HD T identity() {
+    return 0;
+  }
+  TR_HD T lift(T x) {
+    const bool is_none = x == -std::numeric_limits<T>::infinity();
+    this->largest = this->larger(is_none ? 0 : order::magnitude_of(x), this->largest);
+    return x;
+  }
+  TR_HD T combine(T a, T) const { return a; }
+};
+
+template <class O, class Acc>
+using Plain = std::conditional_t<O::multiplies, PlainProducts<word_of<Acc>>, PlainExponentials<word_of<Acc>>>;
+template <class O, class Acc>
+constexpr bool has_plain = (O::multiplies || O::adds_exponentials) && !is_scalar<Acc>;
+
+// What f(how, to) makes of elements: it combines them by how.combine(), once or twice, in the compute type first.
+template <class O, class Acc, int Count, class F>
+TR_HD void combine_elements(Acc (&to)[Count], F f) {
+  if constexpr (has_plain<O, Acc>) {
+    Plain<O, Acc> plain;
+    word_of<Acc> value[Count];
+    f(plain, value);
+    if (plain.are_plain(value)) {
+      TR_UNROLL
+      for (int i = 0; i < Count; ++i) to[i] = plain.scaled(value[i]);
+      return;
+    }
+    if constexpr (O::adds_exponentials) {
+      NearOrNone<word_of<Acc>> look;
+      word_of<Acc> unused[Count];
+      f(look, unused);
+      if (look.are_plain(unused)) {
+        TR_UNROLL
+        for (int i = 0; i < Count; ++i) to[i] = value[i] > 0 ? plain.scaled(value[i]) : O::template identity<Acc>();
+        return;
+      }
+    }
+  }
+  O op;
+  f(op, to);
+}
+
+// The tree over N elements, each a leaf: fill(how, x) writes them, as how lifts them, into x.
+template <class O, class Acc, int N, class F>
+TR_HD Acc tree_of_elements(F fill) {
+  Acc root[1];
+  combine_elements<O>(root, [&](auto& how, auto& to) {
+    std::decay_t<decltype(to[0])> x[N];
+    fill(how, x);
+    to[0] = tree_by(how, x);
+  });
+  return root[0];
+}
+
+}  // namespace torch_reduce
