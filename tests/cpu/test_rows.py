@@ -105,11 +105,12 @@ def read_all():
                     getattr(torch_reduce, op)(x[0])
                     getattr(torch_reduce, op)(x[2])
         # Whole chunks, of which some lines are asked for before they are read: an odd number, and parts of one.
+        values = fill(((25 << 20) // dtype.itemsize + 2048,), dtype)
         for size in (1 << 19, 14 << 20, 25 << 20):
             for rest in (0, 1, 1023):
                 n = (size // dtype.itemsize // 1024 | 1) * 1024 + rest
                 for op in ("sum", "amax"):
-                    same(fill((n,), dtype, op=op), False, 0, op, n)
+                    same(values[:n], False, 0, op, n)
         large = inside.view(dtype)[-(inside.numel() // dtype.itemsize // 1000 * 1000) :].view(-1, 1000)
         large.fill_(1)
         assert (torch_reduce.sum(large, 1) == 1000).all()
