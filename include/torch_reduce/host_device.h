@@ -8,8 +8,11 @@
 #define TORCH_REDUCE_HD inline __attribute__((always_inline))
 #endif
 
-#if defined(__CUDA_ARCH__)
+// Before a loop of a constant number of steps, at most 64.
+#if defined(__CUDA_ARCH__) || defined(__clang__)
 #define TORCH_REDUCE_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define TORCH_REDUCE_UNROLL _Pragma("GCC unroll 64")
 #else
 #define TORCH_REDUCE_UNROLL
 #endif

@@ -27,6 +27,7 @@ struct BlockStack {
   // v is the result of an aligned subtree of 2^height leaves.
   TR_HD void push(Vector<Acc> (&v)[Vectors], int height) {
     const int i = waiting.push(height, [&](int left) { combine(left, v); });
+    TR_UNROLL
     for (int j = 0; j < Vectors; ++j) level[i][j] = v[j];
   }
 
@@ -34,6 +35,7 @@ struct BlockStack {
   TR_HD void result(Acc* out) const {
     Vector<Acc> v[Vectors];
     const auto begin = [&](int i) {
+      TR_UNROLL
       for (int j = 0; j < Vectors; ++j) v[j] = level[i][j];
     };
     waiting.finish(begin, [&](int i) { combine(i, v); });
@@ -42,6 +44,7 @@ struct BlockStack {
 
  private:
   TR_HD void combine(int i, Vector<Acc> (&v)[Vectors]) const {
+    TR_UNROLL
     for (int j = 0; j < Vectors; ++j) v[j] = Op::combine(level[i][j], v[j]);
   }
 };
@@ -73,12 +76,14 @@ void block_leaves(const char* x, int64_t pitch, int64_t leaf, int64_t end, Block
     const char* const row = x + leaf * pitch;
     Vector<Acc> v[Vectors];
     if (leaf % kBlockLeaves == 0 && leaf + kBlockLeaves <= end) {
+      TR_UNROLL
       for (int j = 0; j < Vectors; ++j) {
         v[j] = block_tree<Op, T, Acc, Steps, kBlockLeaves>(row + j * kBytes, pitch);
       }
       stack.push(v, log2_of(kBlockLeaves));
       leaf += kBlockLeaves;
     } else {
+      TR_UNROLL
       for (int j = 0; j < Vectors; ++j) v[j] = block_tree<Op, T, Acc, Steps, 1>(row + j * kBytes, pitch);
       stack.push(v, 0);
       ++leaf;

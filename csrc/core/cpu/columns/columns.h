@@ -111,9 +111,9 @@ class ColumnsKernel {
   void push_tree(int64_t subtrees, int64_t width, int height) {
     const Acc* result = leaves_;
     if (width == 8) {
-      fold_columns_inlined<Op>(leaves_, subtrees, 8);
+      fold_few_columns<Op, 8>(leaves_, subtrees);
     } else if (width == 4) {
-      fold_columns_inlined<Op>(leaves_, subtrees, 4);
+      fold_few_columns<Op, 4>(leaves_, subtrees);
     } else if (width < kNarrowColumns) {
       transpose(leaves_, subtrees, width, transposed_);
       fold<Op>(transposed_, subtrees, width);

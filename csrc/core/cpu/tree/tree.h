@@ -30,10 +30,9 @@ void fold(Acc* x, int64_t size, int64_t count) {
   for (size /= 2; size >= 1; size /= 2) halve<Op>(x, size * count, x);
 }
 
-// One tree whose values are rows of `width` adjacent columns, in place: the results are x[0 .. width). Inlined where
-// the width is a constant, of a vector or two.
+// One tree whose values are rows of `width` adjacent columns, in place: the results are x[0 .. width).
 template <class Op, class Acc>
-TR_HD void fold_columns_inlined(Acc* x, int64_t size, int64_t width) {
+void fold_columns(Acc* x, int64_t size, int64_t width) {
   for (size /= 2; size >= 1; size /= 2) {
     for (int64_t i = 0; i < size; ++i) {
       const Acc* left = x + 2 * i * width;
@@ -42,9 +41,20 @@ TR_HD void fold_columns_inlined(Acc* x, int64_t size, int64_t width) {
   }
 }
 
-template <class Op, class Acc>
-void fold_columns(Acc* x, int64_t size, int64_t width) {
-  fold_columns_inlined<Op>(x, size, width);
+// The same of a vector's columns, or of two.
+template <class Op, int Width, class Acc>
+TR_HD void fold_few_columns(Acc* x, int64_t size) {
+  for (size /= 2; size >= 1; size /= 2) {
+    for (int64_t i = 0; i < size; ++i) {
+      const Acc* left = x + 2 * i * Width;
+      if constexpr (has_lanes_of_words<Op, Acc>) {
+        combine_all<Op>(left, left + Width, Width, x + i * Width);
+      } else {
+        TR_UNROLL
+        for (int c = 0; c < Width; ++c) x[i * Width + c] = Op::combine(left[c], left[Width + c]);
+      }
+    }
+  }
 }
 
 // x as `rows` rows of `columns`, written as `columns` rows.
