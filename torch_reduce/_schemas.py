@@ -14,11 +14,13 @@ class Operator:
         packet: the callable, ``torch.ops.reduce.<name>``.
         takes_dtype: whether it takes ``dtype=`` and ``mode=``; not where the result has one
             type, as an element of ``x``, an index or a count.
+        takes_correction: whether it takes ``correction=``.
     """
 
     name: str
     packet: torch._ops.OpOverloadPacket
     takes_dtype: bool
+    takes_correction: bool
 
 
 def _reductions() -> dict[str, Operator]:
@@ -29,7 +31,7 @@ def _reductions() -> dict[str, Operator]:
         if full == f"reduce::{name}.out":
             packet = getattr(torch.ops.reduce, name)
             arguments = {argument.name for argument in packet.default._schema.arguments}
-            found[name] = Operator(name, packet, "dtype" in arguments)
+            found[name] = Operator(name, packet, "dtype" in arguments, "correction" in arguments)
     return dict(sorted(found.items()))
 
 

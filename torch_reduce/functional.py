@@ -73,6 +73,31 @@ def _call_plain(
     return op.default(x, dim, keepdim) if out is None else op.out(x, dim, keepdim, out=out)
 
 
+def _call_spread(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor | None,
+    dim: Dims,
+    keepdim: bool,
+    correction: float | None,
+    unbiased: bool | None,
+    out: Tensor | None,
+    names: TorchNames,
+) -> Tensor:
+    if names:
+        x, dim, keepdim = renamed(x, dim, keepdim, names)
+    check(x, keepdim)
+    dim = as_dims(dim)
+    if unbiased is not None:
+        if correction is not None:
+            raise TypeError("reduce: correction and unbiased are one argument, and both are given")
+        correction = int(unbiased)
+    if type(x) is not Tensor and is_jagged(x):
+        return _call_jagged(op, x, dim, keepdim, out, {"correction": correction})
+    if out is not None:
+        return op.out(x, dim, keepdim, correction=correction, out=out)
+    return op.default(x, dim, keepdim, correction=correction)
+
+
 def _call_jagged(
     op: torch._ops.OpOverloadPacket,
     x: Tensor,
@@ -420,6 +445,63 @@ def all(
     return _call_plain(_reduce.all, x, dim, keepdim, out, names)
 
 
+def var(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The variance of the elements of ``x`` over ``dim``: the squared differences from the mean, summed and divided.
+
+    One read, and as good as two passes: the sums of the elements and of their squares are kept in twice the precision,
+    float64 for what is narrower. NaN for one element less its correction, and for none. Of float64, elements beyond
+    1e154, whose squares overflow, give infinity.
+
+    Args:
+        x: the tensor to reduce, float16, bfloat16, float32 or float64.
+        dim: the dim or dims to reduce; None or an empty list for all of them.
+        correction: taken off the number of elements that divides; None for 1. What is left is at the least 0.
+        keepdim: whether the reduced dims stay, with size 1. By its name alone: in torch's function the third argument
+            may be ``unbiased``.
+        unbiased: torch's older name: True for a correction of 1, False for 0.
+        out: written to and returned; of the dtype of ``x``, else as in :func:`sum`.
+
+    Returns:
+        Tensor on the device of ``x``, of its dtype. Its bits never change, as those of mode ``"deterministic"``.
+
+    Raises:
+        TypeError: both ``correction`` and ``unbiased`` are given.
+        RuntimeError: ``x`` is not floating; else as in :func:`sum`.
+        IndexError, NotImplementedError: as in :func:`sum`.
+
+    Example:
+        >>> torch_reduce.var(torch.tensor([1e8, 1e8 + 8.0]))
+        tensor(32.)
+    """
+    return _call_spread(_reduce.var, x, dim, keepdim, correction, unbiased, out, names)
+
+
+def std(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The standard deviation: the square root of :func:`var`, taken in float64 before it is rounded to the type of ``x``.
+
+    Arguments, result and errors are those of :func:`var`.
+    """
+    return _call_spread(_reduce.std, x, dim, keepdim, correction, unbiased, out, names)
+
+
 def _function_of(operator: Operator) -> Callable[..., Tensor]:
     """The function of a registered operator that has no text of its own above."""
 
@@ -445,7 +527,21 @@ def _function_of(operator: Operator) -> Callable[..., Tensor]:
     ) -> Tensor:
         return _call_plain(operator.packet, x, dim, keepdim, out, names)
 
-    function, like = (typed, sum) if operator.takes_dtype else (plain, amax)
+    def spread(
+        x: Tensor | None = None,
+        dim: Dims = None,
+        *,
+        correction: float | None = None,
+        keepdim: bool = False,
+        unbiased: bool | None = None,
+        out: Tensor | None = None,
+        **names: Unpack[TorchNames],
+    ) -> Tensor:
+        return _call_spread(operator.packet, x, dim, keepdim, correction, unbiased, out, names)
+
+    function, like = (
+        (typed, sum) if operator.takes_dtype else (spread, var) if operator.takes_correction else (plain, amax)
+    )
     function.__name__ = function.__qualname__ = operator.name
     function.__doc__ = (
         f"``torch.ops.reduce.{operator.name}``. Arguments, result and errors are as in :func:`{like.__name__}`."

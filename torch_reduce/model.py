@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .elementary import exp_of_near, log_of_normal, numbers_of_exp
+from .variance_model import added_moments, deviation, moments, no_moments, variance
 
 Dims = int | Sequence[int] | None
 
@@ -191,6 +192,8 @@ class Meaning:
     finish: Callable[[np.ndarray, int], np.ndarray] = _positive_zero
     floating: bool = False  # the result is, whatever the elements are
     outgrows_integers: bool = False  # integers with a floating result accumulate in fp64
+    spread: Callable[[np.ndarray, int, float], np.ndarray] | None = None  # as finish, but with a correction of n
+    integers: bool = True  # elements may be
     wrapping: np.ufunc = np.add  # combines integers, in any order
     extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
     index: bool = False  # the result is the index of an element
@@ -247,6 +250,12 @@ MEANING = {
         outgrows_integers=True,
         natural=_real,
         twin=_torch_logsumexp,
+    ),
+    "var": Meaning(
+        lift=moments, combine=added_moments, identity=no_moments, spread=variance, integers=False, result=_same
+    ),
+    "std": Meaning(
+        lift=moments, combine=added_moments, identity=no_moments, spread=deviation, integers=False, result=_same
     ),
     "any": Meaning(tests=True, finish=_is_any, result=_truth),
     "all": Meaning(tests=True, finish=_is_all, result=_truth),
@@ -341,7 +350,13 @@ def _numpy_type(dtype: torch.dtype) -> np.dtype:
 
 
 def model(
-    x: Tensor, dim: Dims = None, keepdim: bool = False, *, op: str = "sum", dtype: torch.dtype | None = None
+    x: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    op: str = "sum",
+    dtype: torch.dtype | None = None,
+    correction: float | None = None,
 ) -> Tensor:
     """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor."""
     shape = result_shape(x.shape, dim, keepdim)
@@ -363,7 +378,13 @@ def model(
             total = meaning.wrapping.reduce(values, 1)  # they wrap around, so any order gives their bits
         else:
             total = canonical(values, op)
-        return round_once(meaning.finish(total, values.shape[1]), dtype).reshape(shape)
+        n = values.shape[1]
+        result = (
+            meaning.finish(total, n)
+            if meaning.spread is None
+            else meaning.spread(total, n, 1 if correction is None else correction)
+        )
+        return round_once(result, dtype).reshape(shape)
 
 
 def _exact_sum(elements: Tensor, meaning: Meaning) -> np.ndarray:

@@ -51,6 +51,7 @@ __all__ = [
     "unit_fill",
     "wants_elements",
     "wants_floating",
+    "wants_two_elements",
 ]
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
@@ -70,6 +71,11 @@ def wants_elements(op: str) -> bool:
     return MEANING[op].selects
 
 
+def wants_two_elements(op: str) -> bool:
+    """Whether the result for one element is NaN, as that leaves no degree of freedom."""
+    return MEANING[op].spread is not None
+
+
 def gives_index(op: str) -> bool:
     """Whether the result is the index of an element, an int64."""
     return MEANING[op].index
@@ -86,13 +92,13 @@ def converts_to_bool(op: str) -> bool:
 
 
 def wants_floating(op: str) -> bool:
-    """Whether an operator has floating results alone, so that integers need ``dtype=``."""
-    return MEANING[op].floating
+    """Whether an operator has floating results alone, and integers none unless ``dtype=`` names one."""
+    return MEANING[op].floating or not MEANING[op].integers
 
 
 def gives_floating(op: str) -> bool:
     """Whether an operator has floating results alone."""
-    return MEANING[op].floating or MEANING[op].natural is not None
+    return wants_floating(op) or MEANING[op].natural is not None
 
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}

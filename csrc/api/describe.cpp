@@ -26,6 +26,7 @@ Status check_types(const Reduction& r) {
   if (floats && r.out < DType::float16) return Status::unsupported_dtype;
   if (traits.gives == Gives::Int64 && r.out != DType::int64) return Status::unsupported_dtype;
   if (traits.gives == Gives::Element && r.out != r.in) return Status::unsupported_dtype;
+  if (traits.wants_floating() && r.in < DType::float16) return Status::unsupported_dtype;
   const DType truth = r.in == DType::uint8 ? DType::uint8 : DType::boolean;
   if (traits.gives == Gives::Truth && r.out != truth) return Status::unsupported_dtype;
   return Status::success;
@@ -109,7 +110,7 @@ Status describe(const Reduction& r, Problem& p) noexcept {
   const bool has_mode = signature_of(op) == Signature::typed;
   p = build_problem({op, has_mode ? static_cast<torch_reduce::Mode>(r.mode) : torch_reduce::Mode::Deterministic,
                      static_cast<torch_reduce::DType>(r.in), static_cast<torch_reduce::DType>(r.out), 16, r.ndim,
-                     r.sizes, strides, reduced, out_strides});
+                     r.sizes, strides, reduced, out_strides, r.correction});
   return traits_of(op).selects && p.layout.n == 0 ? Status::no_elements : Status::success;
 }
 

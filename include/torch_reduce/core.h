@@ -23,7 +23,7 @@ enum class Op : uint8_t {
 #include <torch_reduce/operators.def>
 };
 
-// The promise about a result's bits; amax and amin have no use for it.
+// The promise about a result's bits, for those that have several.
 //   atomic         the usual error bound; bits may differ between runs on CUDA
 //   deterministic  the bits depend only on the values reduced, in their order, and on the compute type
 //   exact          the real-number sum or mean, rounded once
@@ -53,7 +53,8 @@ enum class Status : int {
   bad_dims,             // ndim is not 0 to 64, or a reduced dim is out of range or named twice
   bad_sizes,            // a negative size, or more elements than int64 counts
   bad_strides,          // of the output: several results in one place, as one dim or two show it
-  unsupported_dtype,    // not one of DType; a mean that is no floating type; an extremum of another type than the input
+  unsupported_dtype,    // not one of DType; a mean or a variance that is no floating type; an extremum of another
+                        // type than the input
   unsupported_mode,     // not one of Mode; exact where there is none
   no_elements,          // an extremum over nothing
   misaligned_pointer,   // elements at no multiple of their size, or a workspace at none of 16 bytes
@@ -81,6 +82,7 @@ struct Reduction {
   int num_dims = 0;                      // how many dims are reduced; 0: all
   const int* dims = nullptr;             // [num_dims], negative ones count from the end
   const int64_t* out_strides = nullptr;  // [dims kept], in their order; null: contiguous
+  double correction = 1;                 // of var and std: taken off the number of elements
 };
 
 // Threads for the host: parallel_for runs task(context, begin, end) over pieces of [0, count), of at least `grain`

@@ -11,7 +11,7 @@
 // Before a loop of a constant number of steps, at most 64.
 #if defined(__CUDA_ARCH__) || defined(__clang__)
 #define TORCH_REDUCE_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && !defined(__CUDACC__)
 #define TORCH_REDUCE_UNROLL _Pragma("GCC unroll 64")
 #else
 #define TORCH_REDUCE_UNROLL

@@ -11,6 +11,7 @@
 #ifndef TORCH_REDUCE_REDUCE_H_  // not #pragma once: that warns where a header is compiled alone
 #define TORCH_REDUCE_REDUCE_H_
 
+#include <ATen/core/Scalar.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/OptionalArrayRef.h>
@@ -40,6 +41,7 @@ namespace detail {
 using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
                          c10::string_view);
 using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
+using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&);
 
 template <class Signature>
 c10::TypedOperatorHandle<Signature> find(const char* name) {
@@ -74,10 +76,17 @@ inline const char* mode_name(Mode mode) {
     static const auto op = detail::find<detail::Plain>("reduce::" #name);                                            \
     return op.call(self, dim, keepdim);                                                                              \
   }
+#define TORCH_REDUCE_FUNCTION_spread(name)                                                                         \
+  inline at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false, \
+                         const at::Scalar& correction = 1) {                                                       \
+    static const auto op = detail::find<detail::Spread>("reduce::" #name);                                         \
+    return op.call(self, dim, keepdim, correction);                                                                \
+  }
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TORCH_REDUCE_FUNCTION_##signature(name)
 #include <torch_reduce/operators.def>
 #undef TORCH_REDUCE_FUNCTION_typed
 #undef TORCH_REDUCE_FUNCTION_plain
+#undef TORCH_REDUCE_FUNCTION_spread
 
 // The exact sum over `dim` as a superaccumulator: int64, its words in one more dim. Adding accumulators merges them.
 inline at::Tensor exact_accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt,

@@ -8,7 +8,16 @@ import torch
 
 import torch_reduce
 from torch_reduce.model import MEANING
-from torch_reduce.testing import FLOATING, OPS, assert_same_bits, converts_to_bool, fill, gives_index, model
+from torch_reduce.testing import (
+    FLOATING,
+    OPS,
+    assert_same_bits,
+    converts_to_bool,
+    fill,
+    gives_index,
+    model,
+    wants_two_elements,
+)
 
 INF, NAN = math.inf, math.nan
 every_op = pytest.mark.parametrize("op", OPS)
@@ -82,7 +91,7 @@ def test_signed_zeros(op, dtype, device):
         for x in patterns:
             for y, dim in layouts(x.to(dtype), device):
                 expected = model(y, dim, op=op)
-                if MEANING[op].natural is None:
+                if MEANING[op].natural is None and not (n == 1 and wants_two_elements(op)):
                     assert (expected == 0).all()  # the first index too, as the zeros are equal
                 assert_same_bits(getattr(torch_reduce, op)(y, dim), expected, f"{n}")
 

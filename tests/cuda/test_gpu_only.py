@@ -54,7 +54,7 @@ def test_bits_equal_those_of_the_cpu(op, data):
     if wants_elements(op) and x.numel() == 0:
         return
     run = getattr(torch_reduce, op)
-    assert_same_bits(run(like(x, "cuda"), dim, keepdim), run(x, dim, keepdim))
+    assert_same_bits(run(like(x, "cuda"), dim, keepdim=keepdim), run(x, dim, keepdim=keepdim))
 
 
 def output_types(op):

@@ -49,7 +49,7 @@ def test_no_tensor_is_refused(op, x):
 @pytest.mark.parametrize("keepdim", [None, 1, "yes", np.True_], ids=repr)
 def test_keepdim_is_a_bool(op, keepdim):
     with pytest.raises(TypeError, match="^reduce: keepdim is True or False, got "):
-        getattr(torch_reduce, op)(torch.ones(2, 3), 1, keepdim)
+        getattr(torch_reduce, op)(torch.ones(2, 3), 1, keepdim=keepdim)
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if takes_dtype(op)])
@@ -81,7 +81,7 @@ def test_stand_ins_for_tensors():
 def test_other_names_of_arguments(op):
     """torch.sum takes them too."""
     call, x = getattr(torch_reduce, op), fill((3, 4), torch.float32, op=op)
-    assert_same_bits(call(input=x, axis=1, keepdims=True), call(x, 1, True))
+    assert_same_bits(call(input=x, axis=1, keepdims=True), call(x, 1, keepdim=True))
     assert_same_bits(call(x, axis=(0, 1)), call(x))
     for keywords in ({"dim": 1, "axis": 1}, {"keepdim": True, "keepdims": True}, {"input": x}):
         with pytest.raises(TypeError, match="are one argument, and both are given$"):
@@ -112,16 +112,18 @@ def test_jagged_tensors(op, keepdim, device):
     x = torch.nested.nested_tensor(parts, layout=torch.jagged)
     for dims in ([1], [1, 2], [-1, 1], [1, 2, 3]):  # the ragged dim goes
         inner = [d % 4 - 1 for d in dims]
-        assert_same_bits(call(x, dims, keepdim), torch.stack([call(part, inner, keepdim) for part in parts]))
+        assert_same_bits(
+            call(x, dims, keepdim=keepdim), torch.stack([call(part, inner, keepdim=keepdim) for part in parts])
+        )
     for dims in ([2], [-1], [2, 3]):  # it stays
         inner = [d % 4 - 1 for d in dims]
-        for found, part in zip(call(x, dims, keepdim).unbind(), parts, strict=True):
-            assert_same_bits(found, call(part, inner, keepdim))
+        for found, part in zip(call(x, dims, keepdim=keepdim).unbind(), parts, strict=True):
+            assert_same_bits(found, call(part, inner, keepdim=keepdim))
     together = torch.cat(parts)
     for dims in (None, [], [0, 1], [0, 1, 3]):  # the batch goes too
         inner = [d - 1 for d in dims or range(4) if d > 0]
-        expected = call(together, inner, keepdim)
-        assert_same_bits(call(x, dims, keepdim), expected.unsqueeze(0) if keepdim else expected)
+        expected = call(together, inner, keepdim=keepdim)
+        assert_same_bits(call(x, dims, keepdim=keepdim), expected.unsqueeze(0) if keepdim else expected)
 
 
 @every_op

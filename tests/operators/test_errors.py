@@ -149,7 +149,7 @@ def test_out_of_the_wrong_shape(op, shape, device):
         if (1, 3)[1 - keepdim :] != shape:
             out = torch.full(shape, 7, dtype=output_dtype(op, x.dtype), device=device)
             words = ["out", "shape", list(shape)]
-            refuses(RuntimeError, words, getattr(torch_reduce, op), x, 0, keepdim, out=out)
+            refuses(RuntimeError, words, getattr(torch_reduce, op), x, 0, keepdim=keepdim, out=out)
 
 
 @every_op
@@ -157,8 +157,8 @@ def test_empty_out_is_resized(op, device):
     x = torch.ones(2, 3, device=device)
     for shape in ((0,), (5, 0)):
         out = torch.empty(shape, dtype=output_dtype(op, x.dtype), device=device)
-        getattr(torch_reduce, op)(x, 0, True, out=out)
-        assert torch.equal(out, getattr(torch_reduce, op)(x, 0, True))
+        getattr(torch_reduce, op)(x, 0, keepdim=True, out=out)
+        assert torch.equal(out, getattr(torch_reduce, op)(x, 0, keepdim=True))
 
 
 @every_sum

@@ -9,7 +9,7 @@ import torch
 from emulated_kernels import Case, plan
 
 from torch_reduce.model import output_dtype
-from torch_reduce.testing import converts_to_bool
+from torch_reduce.testing import OPS, converts_to_bool, takes_dtype
 
 # Around vectors, warps, leaves and chunks; and several chunks.
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 32, 33, 64, 96, 129, 250, 255, 256, 257, 512, 700, 1023, 1024, 1025, 2047]
@@ -95,9 +95,10 @@ class Draw:
     def types(self):
         """Operator, mode, types, values. Kernels exist for other types; those that are instantiated suffice."""
         if self.words:
-            op = self.of("moments", "logsumexp", "argmax", "argmin")
+            op = self.of("moments", "logsumexp", "argmax", "argmin", "var", "std")
             dtype = self.of(torch.float16, torch.bfloat16, torch.float32)
-            out = torch.int64 if op in ("argmax", "argmin") else self.of(torch.float32, dtype)
+            typed = takes_dtype(op) if op in OPS else True
+            out = self.of(torch.float32, dtype) if typed else output_dtype(op, dtype)
             return op, "deterministic", dtype, out, self.of("normal", "normal", "special", "zeros")
         op = self.of("sum", "sum", "sum", "mean", "sumsq", "amax", "amin", "count_nonzero", "any", "all")
         if converts_to_bool(op):

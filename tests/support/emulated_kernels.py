@@ -16,7 +16,13 @@ from torch_reduce.testing import FLOATING, assert_same_bits, fill
 
 # An operator of each kind and every compute type, what compiles longest first: others' kernels are the same templates.
 INSTANCES = [("Sum", "int64_t"), ("Max", "float"), ("Sumsq", "float"), ("Sum", "float"), ("Sum", "double")]
-INSTANCES += [("Sum", "Int128"), ("Moments", "float"), ("ArgMax", "float"), ("LogSumExp", "float")]
+INSTANCES += [
+    ("Sum", "Int128"),
+    ("Moments", "float"),
+    ("ArgMax", "float"),
+    ("LogSumExp", "float"),
+    ("Variance", "float"),
+]
 ROWS = [EMULATOR / "torch_reduce" / "operators.def", ROOT / "include" / "torch_reduce" / "operators.def"]
 OPS = [op for rows in ROWS for op in re.findall(r"^TORCH_REDUCE_OPERATOR\(\w+, (\w+)", rows.read_text(), re.M)]
 MODES = ["atomic", "deterministic"]

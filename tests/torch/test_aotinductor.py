@@ -19,12 +19,12 @@ class EveryOperator(torch.nn.Module):
         results = []
         for op in OPS:
             run = getattr(torch.ops.reduce, op)
-            results += [run(x), run(x, [0, 1], True) + 1, run(x * 2, 1)]
+            results += [run(x), run(x, [0, 1], keepdim=True) + 1, run(x * 2, 1)]
         for op in TYPED:
             run = getattr(torch.ops.reduce, op)
             types = [t for t in OUTPUT_TYPES if t.is_floating_point or not gives_floating(op)]
             results += [run(x, [1], dtype=t) for t in types]
-            results += [run(x, [0, 1], True, dtype=t, mode="atomic") * 2 for t in types if t != torch.bool]
+            results += [run(x, [0, 1], keepdim=True, dtype=t, mode="atomic") * 2 for t in types if t != torch.bool]
         accumulators = torch.ops.reduce.exact_accumulate(x, [1])
         results += [torch.ops.reduce.exact_round(accumulators, dtype=t) for t in (torch.float64, torch.float16)]
         return tuple(results)

@@ -61,8 +61,8 @@ def test_every_node(op, backend, device):
     x = fill((5, 40), torch.float32, op="prod").to(device)
     assert run(x.requires_grad_(), [1]).grad_fn.name().startswith("Reduce")
     for dim, keepdim in (([1], False), ([0], True), (None, False), ([], True)):
-        expected = gradient(lambda x: run(x, dim, keepdim), x)  # noqa: B023
-        actual = gradient(lambda x: run(x, dim, keepdim), x, compiled(backend))  # noqa: B023
+        expected = gradient(lambda x: run(x, dim, keepdim=keepdim), x)  # noqa: B023
+        actual = gradient(lambda x: run(x, dim, keepdim=keepdim), x, compiled(backend))  # noqa: B023
         assert_same_bits(actual, expected, f"{dim} {keepdim}")
 
 

@@ -11,8 +11,8 @@ CALLS = {
     "operator": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, d, keepdim),
     "operator, by name": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, dim=d, keepdim=keepdim),
     "operator, list": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, [d], keepdim),
-    "function": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, d, keepdim),
-    "function, list": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, [d, 1], keepdim),
+    "function": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, d, keepdim=keepdim),
+    "function, list": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, [d, 1], keepdim=keepdim),
 }
 
 

@@ -1,5 +1,5 @@
-// The operators. Each is one struct: lift, identity, combine, finish, and traits, which kernels, plans and checks ask
-// in place of its name. Its row is in include/torch_reduce/operators.def.
+// The operators. Each is one struct: lift, identity, combine, finish, and its traits. Its row is in
+// include/torch_reduce/operators.def.
 #pragma once
 
 #include <torch_reduce/scaled.h>
@@ -8,63 +8,11 @@
 #include <type_traits>
 
 #include "core/contract/accumulator.h"
-#include "core/contract/exponential.h"
-#include "core/contract/numeric.h"
+#include "core/contract/log_sum_exp.h"
+#include "core/contract/traits.h"
+#include "core/contract/variance.h"
 
 namespace torch_reduce {
-
-// The type of a result: named by the caller, else that of torch's sum; the same, but a floating one; the elements';
-// int64; bool, or uint8 for elements of that type.
-enum class Gives : uint8_t { Chosen, Floating, Element, Int64, Truth };
-
-// What becomes of what was combined: the operator's own finish. Kernels that serve several operators know the others.
-enum class Ending : uint8_t { Own, Quotient, IsAny, IsAll };
-
-// Each operator's struct overrides what holds for it.
-struct Traits {
-  // What is combined, by the compute type.
-  template <class Word>
-  using Accumulator = Word;
-  // lift() makes that of an element in the compute type, of a floating or of an integer one. It makes identity() of
-  // identity(), but for the index, unless no element changes nothing: then `masks_missing`, and what is missing is not
-  // lifted.
-  static constexpr bool lifts = false, lifts_integers = false;
-  template <class Acc>
-  static TR_HD Acc lift(Acc x) {
-    return x;
-  }
-  static constexpr bool masks_missing = false;
-  // The same of integers, of which none changes nothing.
-  static constexpr bool masks_missing_integers = false;
-  // lift() takes the element's number among those of its output too.
-  static constexpr bool needs_index = false;
-  // combine() is multiplication. Of several words, it is that of order::Scaled.
-  static constexpr bool multiplies = false;
-  // combine() is addition of Exponentials.
-  static constexpr bool adds_exponentials = false;
-  // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
-  static constexpr bool adds = false;
-  // combine(), of which combine(a, b) and combine(b, a) have the same bits, takes one of the two: any order gives the
-  // same. There must be an element.
-  static constexpr bool selects = false;
-  static constexpr Gives gives = Gives::Chosen;
-  // Elements convert to bool first.
-  static constexpr bool tests = false;
-  // The smallest is the largest of mirrored elements: the GPU's kernels are those of its mirror image.
-  static constexpr bool mirrored = false;
-  // By a quotient a result is floating.
-  static constexpr Ending ending = Ending::Own;
-  // There is no integer compute type.
-  static constexpr bool is_real = false;
-  // Integers with a floating result would soon leave int64.
-  static constexpr bool outgrows_integers = false;
-  // Rare: has the kernels for common types and loads alone, which keeps the library small.
-  static constexpr bool has_few_kernels = false;
-  // Mode "exact" is there for floating types.
-  static constexpr bool has_exact = false;
-  // Under autocast, as torch's operator of this name: on CUDA a result is float32, on the CPU the input becomes so.
-  static constexpr bool widens_on_cuda = false, widens_on_cpu = false;
-};
 
 // NaN wins and +0 > -0, so the result is one of a set that has a total order: the order of combining is free.
 // Written as selects so that loops over it vectorise.
@@ -247,57 +195,6 @@ struct Sumsq : Traits {
   }
 };
 
-// The logarithm of the sum of exponentials, of each of which that of a reference is taken out: the multiple of kStep
-// that is nearest to the element. So nothing overflows or underflows on the way. Elements within kNear have reference
-// 0.
-struct LogSumExp : Traits {
-  template <class Word>
-  using Accumulator = std::conditional_t<is_integer<Word>, Word, Exponentials<Word>>;
-  static constexpr Gives gives = Gives::Floating;
-  static constexpr bool lifts = true;
-  static constexpr bool masks_missing_integers = true;
-  static constexpr bool adds_exponentials = true;
-  static constexpr bool is_real = true;
-  static constexpr bool outgrows_integers = true;
-  static constexpr bool has_few_kernels = true;
-  static constexpr bool widens_on_cuda = true;
-  static constexpr int kNear = 64, kStep = 2 * kNear;
-  template <class Word>
-  using Exp = ExpOf<std::decay_t<decltype(order::ScaleOf<Word>::kLimit)>>;
-  template <class Word>
-  static TR_DEVICE_CALL Exponentials<Word> lift(Word x) {
-    using E = Exp<Word>;
-    const Word zero{}, magic = zero + E::kMagic, infinity = zero + std::numeric_limits<decltype(E::kMagic)>::infinity();
-    // From there on, the next number is 64 further or more.
-    const auto is_far = order::magnitude_of(x) >= zero + E::kMagic / 1.5f * kNear;
-    const Word rounded = ((x * (1 / static_cast<decltype(E::kMagic)>(kStep)) + magic) - magic) * kStep;
-    const Word reference = is_far ? x : rounded, sum = exp_of_near(is_far ? zero : x - rounded);
-    const auto is_number = x == x;
-    return {is_number ? sum : x, is_number ? reference : infinity};
-  }
-  template <class T>
-  static constexpr TR_HD T identity() {
-    if constexpr (is_scalar<T>) {
-      return -std::numeric_limits<T>::infinity();
-    } else {
-      return {1, -std::numeric_limits<typename T::Word>::infinity()};
-    }
-  }
-  template <class Word>
-  static TR_HD Exponentials<Word> combine(Exponentials<Word> a, Exponentials<Word> b) {
-    constexpr auto kLeast = Exp<Word>::kExpOfMinus64;  // exp(-kNear)
-    const Word zero{}, apart = order::magnitude_of(a.reference - b.reference);
-    const auto a_is_upper = a.reference > b.reference;
-    const Word upper = a_is_upper ? a.sum : b.sum, lower = a_is_upper ? b.sum : a.sum;
-    const Word lowered = apart == zero + kStep ? lower * kLeast * kLeast : zero;  // else too small to be seen
-    return {upper + (a.reference == b.reference ? lower : lowered), a_is_upper ? a.reference : b.reference};
-  }
-  template <class Acc>
-  static TR_HD double finish(Acc a, int64_t) {
-    return static_cast<double>(a.reference) + log_of_normal(static_cast<double>(a.sum));
-  }
-};
-
 struct Max : Traits {
   static constexpr Gives gives = Gives::Element;
   static constexpr bool selects = true;
@@ -389,6 +286,18 @@ struct ArgMin : ArgMax {
     }
   }
 };
+
+// What an operator's finish takes as the count of elements.
+template <class O>
+using count_of = std::conditional_t<O::has_correction, Count, int64_t>;
+template <class O>
+TR_HD count_of<O> count_for(const Count& count) {
+  if constexpr (O::has_correction) {
+    return count;
+  } else {
+    return count.n;
+  }
+}
 
 template <class O, class Word>
 using accumulator_of = typename O::template Accumulator<Word>;

@@ -10,8 +10,8 @@ enum class Op : uint8_t {
 #include <torch_reduce/operators.def>
 };
 
-// What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing.
-enum class Signature : uint8_t { typed, plain };
+// What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing, or a correction.
+enum class Signature : uint8_t { typed, plain, spread };
 
 constexpr Signature signature_of(Op op) {
   constexpr Signature signatures[] = {
@@ -37,12 +37,16 @@ inline const char* name(Op op) {
 // The traits of an operator that is known at run time.
 struct TraitsOf {
   int words, words_of_integers;  // of an accumulator, by the kind of the compute type
-  bool lifts, lifts_integers, masks_missing, needs_index, adds, selects, tests, mirrored, outgrows_integers,
+  bool lifts, lifts_integers, fits_vectors, needs_index, adds, selects, tests, mirrored, is_real, outgrows_integers,
       has_few_kernels, has_exact, sums_in_128_bits;
   Gives gives;
   Ending ending;
 
   constexpr TR_HD bool divides() const { return ending == Ending::Quotient; }
+  // A result may be wider than the elements.
+  constexpr TR_HD bool widens() const { return gives == Gives::Chosen || gives == Gives::Floating; }
+  // Integers have no result.
+  constexpr TR_HD bool wants_floating() const { return is_real && gives == Gives::Element; }
 };
 template <class O>
 constexpr TR_HD TraitsOf traits_of() {
@@ -53,12 +57,13 @@ constexpr TR_HD TraitsOf traits_of() {
           words_of<accumulator_of<O, int64_t>>,
           O::lifts,
           O::lifts_integers,
-          O::masks_missing,
+          fits_vectors<O>,
           O::needs_index,
           O::adds,
           O::selects,
           O::tests,
           O::mirrored,
+          O::is_real,
           O::outgrows_integers,
           O::has_few_kernels,
           O::has_exact,

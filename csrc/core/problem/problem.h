@@ -18,10 +18,17 @@ struct Problem {
   Op op;
   Mode mode;
   DType in, out, compute;
-  bool tested;       // elements convert to bool first: operators of bools, and bool results of another type of input
-  int in_alignment;  // the largest power of two up to 16 that divides the input's address, in bytes
+  bool tested;        // elements convert to bool first: operators of bools, and bool results of another type of input
+  int in_alignment;   // the largest power of two up to 16 that divides the input's address, in bytes
+  double correction;  // taken off the number of elements, for the degrees of freedom
   Layout layout;
 };
+
+// Of an output.
+inline Count count_of_elements(const Problem& p) {
+  const double degrees = static_cast<double>(p.layout.n) - p.correction;
+  return {p.layout.n, degrees < 0 ? 0 : degrees};
+}
 
 // Bytes of what the operator combines.
 inline int64_t accumulator_bytes(const Problem& p) { return accumulator_bytes(traits_of(p.op), p.compute); }

@@ -20,13 +20,13 @@ using torch::autograd::variable_list;
 // The gradient as a function of all that it depends on.
 struct Gradient {
   // Those of Reduction, those of Operands.
-  using Values = std::tuple<int64_t, std::vector<int64_t>, bool, std::string, std::vector<c10::SymInt>, at::ScalarType,
-                            at::Tensor, at::Tensor>;
+  using Values = std::tuple<int64_t, std::vector<int64_t>, bool, std::string, double, std::vector<c10::SymInt>,
+                            at::ScalarType, at::Tensor, at::Tensor>;
   static constexpr const char* name = "torch_reduce_ReduceBackward";
 
   static at::Tensor of(const at::Tensor& grad, const Values& values) {
-    const auto& [op, dims, keepdim, mode, sizes, type, self, result] = values;
-    const Reduction reduction{static_cast<Op>(op), {dims.begin(), dims.end()}, keepdim, mode};
+    const auto& [op, dims, keepdim, mode, correction, sizes, type, self, result] = values;
+    const Reduction reduction{static_cast<Op>(op), {dims.begin(), dims.end()}, keepdim, mode, correction};
     return of(grad, reduction, {sizes, type, self, result});
   }
   static at::Tensor of(const at::Tensor& grad, const Reduction& reduction, const Operands& operands) {
@@ -54,6 +54,7 @@ struct ReduceBackward : torch::autograd::Node {
     args.collect(at::IntArrayRef(reduction.dims));
     args.collect(reduction.keepdim);
     args.collect(reduction.mode);
+    args.collect(reduction.correction);
     args.collect(sizes);
     args.collect(type);
     args.collect(self, /*is_output=*/false);
@@ -68,7 +69,7 @@ struct ReduceBackward : torch::autograd::Node {
     variable_list gradients = CompiledNode<Gradient>::call(
         *this, grads, saved,
         {static_cast<int64_t>(reduction.op), std::vector<int64_t>(reduction.dims.begin(), reduction.dims.end()),
-         reduction.keepdim, reduction.mode, sizes, type, o.self, o.result});
+         reduction.keepdim, reduction.mode, reduction.correction, sizes, type, o.self, o.result});
     saved.after(sizes);
     saved.after(self);
     saved.after(result);

@@ -85,6 +85,33 @@ at::Tensor logsumexp_forward(const Reduction& r, const at::Tensor& tangent, cons
   return sum(r, tangent * (o.self.to(result.scalar_type()) - result).exp(), r.keepdim, o.result.scalar_type());
 }
 
+// What the sum of squared differences was divided by; 0 gives a gradient of infinities and NaN, as torch's.
+at::Tensor degrees_of_freedom(const Reduction& r, const Operands& o, const at::Tensor& like) {
+  const c10::SymFloat degrees = c10::SymFloat(count(r, o)) - r.correction;
+  return at::full_symint({}, degrees, like.options()).clamp_min(0);
+}
+at::Tensor less_mean(const Reduction& r, const at::Tensor& x, at::ScalarType type) {
+  return x.to(type) - call({Op::Mean, at::IntArrayRef(r.dims), true, type, r.mode}, x);
+}
+at::Tensor variance_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  const at::Tensor g = with_reduced_dims(r, grad, o);
+  return (2 * g / degrees_of_freedom(r, o, g) * less_mean(r, o.self, g.scalar_type())).to(o.type);
+}
+at::Tensor variance_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  const at::ScalarType type = o.result.scalar_type();
+  return sum(r, 2 * tangent * less_mean(r, o.self, type), r.keepdim, type) / degrees_of_freedom(r, o, o.result);
+}
+// The variance's over twice the deviation, and 0 where that is 0, as torch has it.
+at::Tensor of_root(const at::Tensor& x, const at::Tensor& root) {
+  return at::where(root == 0, at::zeros({}, x.options()), x / (2 * root));
+}
+at::Tensor deviation_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  return variance_backward(r, of_root(grad, o.result), o);
+}
+at::Tensor deviation_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return of_root(variance_forward(r, tangent, o), o.result);
+}
+
 // By the operator's name in operators.def: one that lacks its row here does not compile.
 namespace derivatives {
 constexpr Derivative Sum{false, false, sum_backward, sum_forward};
@@ -99,12 +126,14 @@ constexpr Derivative CountNonzero{};
 constexpr Derivative AnyNonzero{};
 constexpr Derivative AllNonzero{};
 constexpr Derivative LogSumExp{true, true, logsumexp_backward, logsumexp_forward};
+constexpr Derivative Variance{true, false, variance_backward, variance_forward};
+constexpr Derivative StandardDeviation{true, true, deviation_backward, deviation_forward};
 }  // namespace derivatives
 
 }  // namespace
 
 Reduction describe(const Request& r, int64_t ndim) {
-  Reduction reduction{r.op, {}, r.keepdim, std::string(r.mode)};
+  Reduction reduction{r.op, {}, r.keepdim, std::string(r.mode), r.correction};
   const DimMask mask = reduced_dims(r, ndim);
   for (int64_t d = 0; d < ndim; ++d) {
     if (mask.reduced[d]) reduction.dims.push_back(d);

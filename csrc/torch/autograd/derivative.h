@@ -12,6 +12,7 @@ struct Reduction {
   at::DimVector dims;  // wrapped, ascending; every reduced dim
   bool keepdim;
   std::string mode;
+  double correction;
 };
 Reduction describe(const Request& request, int64_t ndim);
 

@@ -13,7 +13,7 @@ namespace torch_reduce {
 namespace {
 
 using ByName = at::Tensor(const at::Tensor&, c10::string_view, at::IntArrayRef, bool, c10::string_view,
-                          c10::string_view);
+                          c10::string_view, double);
 using Accumulate = at::Tensor(const at::Tensor&, at::IntArrayRef, bool);
 using Round = at::Tensor(const at::Tensor&, c10::string_view, c10::SymInt);
 using TypedRound = at::Tensor(const at::Tensor&, at::ScalarType, c10::SymInt);
@@ -53,13 +53,15 @@ at::Tensor round(const at::Tensor& acc, c10::string_view dtype, c10::SymInt divi
 }  // namespace
 
 Request request_by_name(c10::string_view op, at::IntArrayRef dim, bool keepdim, c10::string_view dtype,
-                        c10::string_view mode) {
-  return {parse_op(op), dim, keepdim, dtype.empty() ? std::nullopt : std::optional(parse_dtype(dtype)), mode};
+                        c10::string_view mode, double correction) {
+  return {parse_op(op), dim,       keepdim, dtype.empty() ? std::nullopt : std::optional(parse_dtype(dtype)),
+          mode,         correction};
 }
 
 at::Tensor call_by_name(const Request& r, const at::Tensor& self) {
   static const auto op = find<ByName>("reduce::_by_name");
-  return op.call(self, name(r.op), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode);
+  return op.call(self, name(r.op), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode,
+                 r.correction);
 }
 
 at::Tensor exact_accumulate_by_name(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {

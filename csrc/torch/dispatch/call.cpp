@@ -24,8 +24,6 @@ Handles<Function> find_all(Signature signature, const char* overload) {
   return handles;
 }
 
-bool is_typed(Op op) { return signature_of(op) == Signature::typed; }
-
 const auto& typed(Op op) {
   static const auto handles = find_all<Typed>(Signature::typed, "");
   return *handles[static_cast<size_t>(op)];
@@ -43,21 +41,48 @@ const auto& plain_out(Op op) {
   return *handles[static_cast<size_t>(op)];
 }
 
+const auto& spread(Op op) {
+  static const auto handles = find_all<Spread>(Signature::spread, "");
+  return *handles[static_cast<size_t>(op)];
+}
+const auto& spread_out(Op op) {
+  static const auto handles = find_all<SpreadOut>(Signature::spread, "out");
+  return *handles[static_cast<size_t>(op)];
+}
+
 }  // namespace
 
 at::Tensor call(const Request& r, const at::Tensor& self) {
-  return is_typed(r.op) ? typed(r.op).call(self, r.dim, r.keepdim, r.dtype, r.mode)
-                        : plain(r.op).call(self, r.dim, r.keepdim);
+  switch (signature_of(r.op)) {
+    case Signature::typed:
+      return typed(r.op).call(self, r.dim, r.keepdim, r.dtype, r.mode);
+    case Signature::spread:
+      return spread(r.op).call(self, r.dim, r.keepdim, r.correction);
+    default:
+      return plain(r.op).call(self, r.dim, r.keepdim);
+  }
 }
 
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {
-  return is_typed(r.op) ? typed(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode)
-                        : plain(r.op).redispatch(keys, self, r.dim, r.keepdim);
+  switch (signature_of(r.op)) {
+    case Signature::typed:
+      return typed(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode);
+    case Signature::spread:
+      return spread(r.op).redispatch(keys, self, r.dim, r.keepdim, r.correction);
+    default:
+      return plain(r.op).redispatch(keys, self, r.dim, r.keepdim);
+  }
 }
 
 at::Tensor& redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
-  return is_typed(r.op) ? typed_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode, out)
-                        : plain_out(r.op).redispatch(keys, self, r.dim, r.keepdim, out);
+  switch (signature_of(r.op)) {
+    case Signature::typed:
+      return typed_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode, out);
+    case Signature::spread:
+      return spread_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.correction, out);
+    default:
+      return plain_out(r.op).redispatch(keys, self, r.dim, r.keepdim, out);
+  }
 }
 
 }  // namespace torch_reduce

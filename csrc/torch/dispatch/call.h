@@ -1,6 +1,7 @@
 // The operators through torch's dispatcher.
 #pragma once
 
+#include <ATen/core/Scalar.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/DispatchKeySet.h>
 
@@ -8,13 +9,21 @@
 
 namespace torch_reduce {
 
-// Of Signature::typed and Signature::plain, which takes no dtype and no mode: those of a request are dropped.
+// Of each Signature: what an operator does not take of a request is dropped.
 using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
                          c10::string_view);
 using TypedOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
                              c10::string_view, at::Tensor&);
 using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
 using PlainOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, at::Tensor&);
+using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&);
+using SpreadOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&,
+                              at::Tensor&);
+
+inline Request spread_request(Op op, at::OptionalIntArrayRef dim, bool keepdim,
+                              const std::optional<at::Scalar>& correction) {
+  return {op, dim, keepdim, std::nullopt, "deterministic", correction ? correction->toDouble() : 1};
+}
 
 // From the top: autocast, autograd, vmap and whatever else is in force.
 at::Tensor call(const Request& request, const at::Tensor& self);

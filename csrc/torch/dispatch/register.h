@@ -1,4 +1,4 @@
-// Registers kernels for the operators: from the dispatcher's five signatures to one request.
+// Registers kernels for the operators: from the dispatcher's signatures to one request.
 #pragma once
 
 #include <torch/library.h>
@@ -31,9 +31,20 @@ struct Entry {
     return Kernel::into(keys, Request{op, dim, keepdim, std::nullopt}, self, out);
   }
 
+  static at::Tensor spread(c10::DispatchKeySet keys, const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                           const std::optional<at::Scalar>& correction) {
+    return Kernel::make(keys, spread_request(op, dim, keepdim, correction), self);
+  }
+  static at::Tensor& spread_out(c10::DispatchKeySet keys, const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                bool keepdim, const std::optional<at::Scalar>& correction, at::Tensor& out) {
+    return Kernel::into(keys, spread_request(op, dim, keepdim, correction), self, out);
+  }
+
   static void functional(torch::Library& m) {
     if constexpr (signature_of(op) == Signature::typed) {
       m.impl(name(op), TORCH_FN(typed));
+    } else if constexpr (signature_of(op) == Signature::spread) {
+      m.impl(name(op), TORCH_FN(spread));
     } else {
       m.impl(name(op), TORCH_FN(untyped));
     }
@@ -42,6 +53,8 @@ struct Entry {
     const std::string overload = std::string(name(op)) + ".out";
     if constexpr (signature_of(op) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed_out));
+    } else if constexpr (signature_of(op) == Signature::spread) {
+      m.impl(overload.c_str(), TORCH_FN(spread_out));
     } else {
       m.impl(overload.c_str(), TORCH_FN(untyped_out));
     }
@@ -50,8 +63,8 @@ struct Entry {
 
 template <class Kernel>
 at::Tensor by_name(c10::DispatchKeySet keys, const at::Tensor& self, c10::string_view op, at::IntArrayRef dim,
-                   bool keepdim, c10::string_view dtype, c10::string_view mode) {
-  return Kernel::make(keys, request_by_name(op, dim, keepdim, dtype, mode), self);
+                   bool keepdim, c10::string_view dtype, c10::string_view mode, double correction) {
+  return Kernel::make(keys, request_by_name(op, dim, keepdim, dtype, mode, correction), self);
 }
 
 template <class Kernel>

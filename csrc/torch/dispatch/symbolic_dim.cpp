@@ -19,6 +19,11 @@ struct SymbolicDim {
   static at::Tensor plain(const at::Tensor& self, c10::SymInt dim, bool keepdim) {
     return typed(self, std::move(dim), keepdim, std::nullopt, "");
   }
+  static at::Tensor spread(const at::Tensor& self, c10::SymInt dim, bool keepdim,
+                           const std::optional<at::Scalar>& correction) {
+    const int64_t d = known(dim);
+    return call(spread_request(op, at::IntArrayRef(d), keepdim, correction), self);
+  }
 };
 
 at::Tensor accumulate(const at::Tensor& self, c10::SymInt dim, bool keepdim) {

@@ -55,7 +55,9 @@ Mode parse_mode(c10::string_view mode) {
 at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r.op), ": the dtype ", in,
                               " of the input is not supported; accepted are ", kAccepted);
-  if (signature_of(r.op) == Signature::plain) {
+  TORCH_CHECK(!traits_of(r.op).wants_floating() || at::isFloatingType(in), "reduce::", name(r.op),
+              ": the input needs a floating dtype, got ", in);
+  if (signature_of(r.op) != Signature::typed) {
     const Gives gives = traits_of(r.op).gives;
     const auto truth = in == at::kByte ? in : at::kBool;
     const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : in;
@@ -210,7 +212,7 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
                                       : reinterpret_cast<uintptr_t>(self.const_data_ptr());
   return build_problem({r.op, checked.mode, to_dtype(self.scalar_type()), to_dtype(checked.type), alignment_of(address),
                         static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
-                        strides});
+                        strides, r.correction});
 }
 
 }  // namespace torch_reduce

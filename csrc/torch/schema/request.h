@@ -15,6 +15,7 @@ struct Request {
   bool keepdim = false;
   std::optional<at::ScalarType> dtype;
   c10::string_view mode = "deterministic";
+  double correction = 1;
 };
 
 // Which dims are reduced; set for as many as the tensor has.

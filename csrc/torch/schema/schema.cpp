@@ -18,6 +18,7 @@ void define_typed(torch::Library& m, const char* name) {
   define(m, name, ", *, ScalarType? dtype=None, str mode=\"deterministic\"");
 }
 void define_plain(torch::Library& m, const char* name) { define(m, name, ""); }
+void define_spread(torch::Library& m, const char* name) { define(m, name, ", *, Scalar? correction=None"); }
 
 }  // namespace
 
@@ -29,7 +30,10 @@ TORCH_LIBRARY(reduce, m) {
   m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", kTags);
   m.def("exact_normalize(Tensor acc) -> Tensor", kTags);
   // All of these as graphs of torch.compile have them (dispatch/by_name.h). No dtype: "".
-  m.def("_by_name(Tensor self, str op, int[] dim, bool keepdim, str dtype, str mode) -> Tensor", kTags);
+  m.def(
+      "_by_name(Tensor self, str op, int[] dim, bool keepdim, str dtype, str mode, float "
+      "correction=1.) -> Tensor",
+      kTags);
   m.def("_exact_accumulate_by_name(Tensor self, int[] dim, bool keepdim) -> Tensor", kTags);
   m.def("_exact_round_by_name(Tensor acc, str dtype, SymInt divisor) -> Tensor", kTags);
   m.def("_ties(Tensor self, Tensor result) -> Tensor", kTags);

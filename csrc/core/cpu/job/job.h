@@ -74,7 +74,7 @@ struct Job {
         offset += rest * layout().kept[0].out_stride;
         stride = layout().kept[layout().kept_dims - 1].out_stride;
       }
-      write(value, run, layout().n, out + offset * out_size, stride);
+      write(value, run, count_of_elements(problem), out + offset * out_size, stride);
       output += run;
       value += run;
       count -= run;

@@ -10,11 +10,12 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 // out[i * stride] = the result of value[i], which was reduced from n elements. The stride counts elements.
 template <class Acc>
-using Write = void (*)(const Acc* value, int64_t count, int64_t n, char* out, int64_t stride);
+using Write = void (*)(const Acc* value, int64_t count, Count n, char* out, int64_t stride);
 
 template <class Op, class Out, class Acc>
-void write(const Acc* value, int64_t count, int64_t n, char* bytes, int64_t stride) {
-  using Finished = decltype(Op::finish(Acc(), int64_t()));
+void write(const Acc* value, int64_t count, Count of, char* bytes, int64_t stride) {
+  using Finished = decltype(Op::finish(Acc(), count_of<Op>(0)));
+  const count_of<Op> n = count_for<Op>(of);
   Out* out = reinterpret_cast<Out*>(bytes);
   int64_t i = 0;
   if (stride == 1) {
@@ -36,13 +37,13 @@ void write(const Acc* value, int64_t count, int64_t n, char* bytes, int64_t stri
 
 // Values of the compute type, not finished.
 template <class Acc>
-void write_values(const Acc* value, int64_t count, int64_t, char* bytes, int64_t stride) {
+void write_values(const Acc* value, int64_t count, Count, char* bytes, int64_t stride) {
   Acc* out = reinterpret_cast<Acc*>(bytes);
   for (int64_t i = 0; i < count; ++i) out[i * stride] = value[i];
 }
 
 // uint64 is reduced as an int64 of the same order.
-inline void write_flipped(const int64_t* value, int64_t count, int64_t, char* bytes, int64_t stride) {
+inline void write_flipped(const int64_t* value, int64_t count, Count, char* bytes, int64_t stride) {
   uint64_t* out = reinterpret_cast<uint64_t*>(bytes);
   for (int64_t i = 0; i < count; ++i) out[i * stride] = static_cast<uint64_t>(value[i]) ^ (uint64_t{1} << 63);
 }
@@ -51,7 +52,7 @@ template <class Op, class Acc>
 Write<Acc> writer_to(DType out) {
   return with_type(out, [](auto t) -> Write<Acc> {
     using Out = decltype(t);
-    using Finished = decltype(Op::finish(Acc(), int64_t()));
+    using Finished = decltype(Op::finish(Acc(), count_of<Op>(0)));
     constexpr bool is_integer = std::is_integral<Out>::value || std::is_same<Out, Bool>::value;
     constexpr bool is_wider = std::is_same<Out, double>::value && std::is_same<Finished, float>::value;
     if constexpr (is_integer && !std::is_integral<Finished>::value)

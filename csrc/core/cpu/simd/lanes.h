@@ -32,13 +32,13 @@ using Vector = typename VectorOf<Acc, kLanes<Acc>>::type;
 template <class Op, class Acc>
 using Lanes = accumulator_of<Op, Vector<word_of<Acc>>>;
 
-// Whether vectors of leaves follow the order. Lanes do not know an element's index, or that it is missing.
+// Whether vectors of leaves follow the order.
 #if defined(TR_SCALAR)
 template <class Op, class Acc>
 constexpr bool has_vectors = false;
 #else
 template <class Op, class Acc>
-constexpr bool has_vectors = !order_free<Op, Acc> && !Op::needs_index && !Op::masks_missing;
+constexpr bool has_vectors = !order_free<Op, Acc> && fits_vectors<Op>;
 #endif
 
 // The operator where what is combined has been lifted.

@@ -13,7 +13,7 @@ template <class Acc>
 struct Sink {
   void* to;
   int64_t unit_stride, output_stride;
-  int64_t n;  // elements per output
+  Count count;  // of elements per output
   DType type;
   Ending ending;    // of results
   uint64_t mirror;  // of results, as Source::mirror of elements of the compute type
@@ -23,41 +23,47 @@ struct Sink {
   uint32_t units;   // CTAs per output
 };
 
-// The result of n elements, before it is rounded. What has several words is mirrored back by its own finish, if at all.
+// A result before it is rounded. What has several words is mirrored back by its own finish, if at all.
 template <class O, class Acc>
-__device__ __forceinline__ auto finish(Acc v, int64_t n, uint64_t mirror) {
+__device__ __forceinline__ auto finish(Acc v, count_of<O> count, Ending ending, uint64_t mirror) {
   if constexpr (is_scalar<Acc>) {
-    return O::finish(mirrored<O>(v, mirror), n);
+    return O::finish(mirrored<O>(v, mirror), count);
+  } else if constexpr (O::has_correction) {
+    const auto result = O::finish(v, count);
+    return ending == Ending::Root ? __builtin_sqrt(result) : result;
   } else {
-    return O::finish(v, n);
+    return O::finish(v, count);
   }
 }
 
 // Results of other types than the likely one, and endings of integers that are not their own. A call: as a part of
 // every write it would be most of a kernel's code.
 template <class O, class Acc>
-__device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type, Ending ending, int64_t n, Acc v,
-                                            uint64_t mirror) {
+__device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type, Ending ending, count_of<O> count,
+                                            Acc v, uint64_t mirror) {
   if constexpr (O::adds && is_scalar<Acc>) {
-    if (ending == Ending::Quotient) return store<O>(out, place, type, divide_by_count(v, n));
+    if (ending == Ending::Quotient) return store<O>(out, place, type, divide_by_count(v, count));
   }
   if constexpr (O::adds && std::is_same<Acc, int64_t>::value) {
-    if (ending != Ending::Own) return store<O>(out, place, type, ending == Ending::IsAny ? is_any(v) : is_all(v, n));
+    if (ending != Ending::Own) {
+      return store<O>(out, place, type, ending == Ending::IsAny ? is_any(v) : is_all(v, count));
+    }
   }
-  store<O>(out, place, type, finish<O>(v, n, mirror));
+  store<O>(out, place, type, finish<O>(v, count, ending, mirror));
 }
 
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
-__device__ __forceinline__ void write(void* out, int64_t place, DType type, Ending ending, int64_t n, Acc v,
+__device__ __forceinline__ void write(void* out, int64_t place, DType type, Ending ending, count_of<O> count, Acc v,
                                       uint64_t mirror) {
   const bool likely = type == dtype_of<Likely>::value;
   if constexpr (O::adds && std::is_floating_point<Acc>::value) {
-    if (likely && ending == Ending::Quotient) return put<Likely>(out, place, divide_by_count(v, n));
+    if (likely && ending == Ending::Quotient) return put<Likely>(out, place, divide_by_count(v, count));
   }
-  if (!likely || ending != Ending::Own) return write_unlikely<O>(out, place, type, ending, n, v, mirror);
-  put<Likely>(out, place, finish<O>(v, n, mirror));
+  const bool is_own = O::has_correction || ending == Ending::Own;
+  if (!likely || !is_own) return write_unlikely<O>(out, place, type, ending, count, v, mirror);
+  put<Likely>(out, place, finish<O>(v, count, ending, mirror));
 }
 
 // Of `count` values side by side in shared memory or scratch: as far as one access of 16 bytes reaches.
@@ -86,7 +92,7 @@ __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v
       return;
     }
   }
-  write<O, Likely>(s.to, place, s.type, s.ending, s.n, v, s.mirror);
+  write<O, Likely>(s.to, place, s.type, s.ending, count_for<O>(s.count), v, s.mirror);
 }
 
 // Where the value of a unit of an output goes.

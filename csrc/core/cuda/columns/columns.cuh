@@ -27,12 +27,12 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
 #pragma unroll
   for (int e = 0; e < V; ++e) {
     if constexpr (!is_scalar<Acc>) {
-      pack.e[e] = Narrow<Out, Finished<O, Acc>>::from(O::finish(c.e[e], s.n));
+      pack.e[e] = Narrow<Out, Finished<O, Acc>>::from(finish<O>(c.e[e], count_for<O>(s.count), s.ending, 0));
     } else if constexpr (O::adds && std::is_floating_point<Acc>::value) {
-      pack.e[e] =
-          Narrow<Out, Acc>::from(s.ending == Ending::Quotient ? divide_by_count(c.e[e], s.n) : O::finish(c.e[e], s.n));
+      pack.e[e] = Narrow<Out, Acc>::from(s.ending == Ending::Quotient ? divide_by_count(c.e[e], s.count.n)
+                                                                      : O::finish(c.e[e], s.count.n));
     } else {
-      pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.n));
+      pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.count.n));
     }
   }
   *reinterpret_cast<Pack*>(static_cast<Out*>(s.to) + place) = pack;

@@ -14,7 +14,8 @@ template <class Acc, Access A>
 struct FinishArgs {
   const Acc* partials;
   void* out;
-  int64_t n, outputs;
+  Count count;  // of elements per output
+  int64_t outputs;
   int64_t next_output;  // few outputs: partials from one output to the next
   int64_t out_stride;   // Contiguous
   uint32_t units;
@@ -31,7 +32,7 @@ template <class O, class Acc, Access A>
 __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_t output, Acc v) {
   int64_t place = output * a.out_stride;
   if constexpr (A != Access::Contiguous) place = a.kept.out(output);
-  write<O, LikelyOut<O, Any, Acc>>(a.out, place, a.type, a.ending, a.n, v, a.mirror);
+  write<O, LikelyOut<O, Any, Acc>>(a.out, place, a.type, a.ending, count_for<O>(a.count), v, a.mirror);
 }
 
 // Units that a thread takes side by side.

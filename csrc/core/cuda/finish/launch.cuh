@@ -14,7 +14,7 @@ cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers&
   const FinishPlan& f = plan.finish_kernel;
   const FinishArgs<Acc, A> a{static_cast<const Acc*>(b.scratch),
                              b.out,
-                             l.n,
+                             count_of_elements(p),
                              l.outputs,
                              f.padded_units,
                              l.kept_dims ? l.kept[0].out_stride : 0,

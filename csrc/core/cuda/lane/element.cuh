@@ -196,7 +196,7 @@ struct Element {
 
 // The type in which results of elements of a type mostly leave: integers as int64.
 template <class O, class Acc>
-using Finished = decltype(O::finish(std::declval<Acc>(), int64_t{}));
+using Finished = decltype(O::finish(std::declval<Acc>(), count_of<O>{0}));
 template <class O, class In, class Acc>
 using LikelyOut = std::conditional_t<
     O::gives == Gives::Int64, int64_t,

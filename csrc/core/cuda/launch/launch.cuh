@@ -36,7 +36,7 @@ template <class Acc>
 Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   const Layout& l = p.layout;
   Sink<Acc> s{};
-  s.n = l.n;
+  s.count = count_of_elements(p);
   s.units = static_cast<uint32_t>(plan.units);
   s.atomic = plan.finish == Finish::Atomic;
   s.cluster = plan.finish == Finish::Cluster;

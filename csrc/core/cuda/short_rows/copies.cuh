@@ -25,7 +25,7 @@ struct CopiesArgs {
 template <class O, class In, class Acc>
 __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __grid_constant__ CopiesArgs<Acc> a) {
   constexpr int kRows = tuning::kCopiesRows, kEach = kRows / tuning::kCopiesWarps;
-  __shared__ Acc tile[kRows][kWarp + 1];  // lanes of a column meet in no bank
+  __shared__ Element<O, In, Acc> tile[kRows][kWarp + 1];  // lanes of a column meet in no bank
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   const uint32_t layer = a.in_layer.quotient(blockIdx.x), in_layer = blockIdx.x - layer * a.in_layer.divisor;
   const uint32_t down = a.across.quotient(in_layer);
@@ -46,21 +46,22 @@ __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __gr
     x[i].load_if(lane < lanes && row < rows, a.source, from + i * tuning::kCopiesWarps * a.rows.in_stride);
   }
   allow_next_kernel_if_small();
-  const auto send = [&](int64_t l, int64_t r, Acc v) {
+  const auto send = [&](int64_t l, int64_t r, const Element<O, In, Acc>& element) {
+    const Acc v = element.template value<Acc>(op, a.source, 0, 1);
     const int64_t to = place.out + (lane0 + l) * a.lanes.out_stride + (row0 + r) * a.rows.out_stride;
-    write<O, LikelyOut<O, In, Acc>>(a.sink.to, to, a.sink.type, a.sink.ending, 1, v, a.sink.mirror);
+    write<O, LikelyOut<O, In, Acc>>(a.sink.to, to, a.sink.type, a.sink.ending, count_for<O>(a.sink.count), v,
+                                    a.sink.mirror);
   };
   if (!a.exchanged) {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int row = warp + i * tuning::kCopiesWarps;
-      if (lane < lanes && row < rows) send(lane, row, x[i].template value<Acc>(op, a.source, 0, 1));
+      if (lane < lanes && row < rows) send(lane, row, x[i]);
     }
     return;
   }
 #pragma unroll
-  for (int i = 0; i < kEach; ++i)
-    tile[warp + i * tuning::kCopiesWarps][lane] = x[i].template value<Acc>(op, a.source, 0, 1);
+  for (int i = 0; i < kEach; ++i) tile[warp + i * tuning::kCopiesWarps][lane] = x[i];
   __syncthreads();
 #pragma unroll 1
   for (int l = warp; l < lanes; l += tuning::kCopiesWarps) {

@@ -121,7 +121,7 @@ bool is_read_directly(const Problem& p, int vectors) {
   const TraitsOf op = traits_of(p.op);
   if (vectors == 0 && !is_order_free(p.op, p.compute)) return false;
   if (p.tested) return op.adds && !op.lifts_integers;
-  if (op.needs_index || op.masks_missing || (!is_floating(p.compute) && op.lifts_integers)) return false;
+  if (!op.fits_vectors || (!is_floating(p.compute) && op.lifts_integers)) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
 }

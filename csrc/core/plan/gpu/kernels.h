@@ -26,7 +26,7 @@ constexpr bool are_typed(const Types& t) {
     case DType::Float32:
       return is_floating(t.in) && t.in != DType::Float64;
     case DType::Float64:
-      return t.in == DType::Float64 || (t.in == DType::Float32 && !t.op.selects);
+      return t.in == DType::Float64 || (t.in == DType::Float32 && t.op.widens());
     case DType::Int128:
       return t.op.sums_in_128_bits && t.in == DType::Int64;
     default:
@@ -36,7 +36,7 @@ constexpr bool are_typed(const Types& t) {
 // Whether there are kernels that find out the element type at run time.
 constexpr bool are_untyped(const TraitsOf& op, DType compute) {
   return compute == DType::Int64 || (compute == DType::Int128 && op.sums_in_128_bits) ||
-         (compute == DType::Float64 && (!op.selects || op.needs_index));
+         (compute == DType::Float64 && (op.widens() || op.needs_index));
 }
 
 // Rare: without the kernels that only some layouts of common types need.

@@ -1,0 +1,77 @@
+// What kernels, plans and checks ask of an operator in place of its name.
+#pragma once
+
+#include "core/contract/numeric.h"
+
+namespace torch_reduce {
+
+// The type of a result: named by the caller, else that of torch's sum; the same, but a floating one; the elements';
+// int64; bool, or uint8 for elements of that type.
+enum class Gives : uint8_t { Chosen, Floating, Element, Int64, Truth };
+
+// What becomes of what was combined: the operator's own finish. Kernels that serve several operators know the others.
+enum class Ending : uint8_t { Own, Quotient, IsAny, IsAll, Root };
+
+// What a finish may ask beside what was combined: the elements, and the degrees of freedom that they leave.
+struct Count {
+  int64_t n;
+  double degrees;
+  constexpr TR_HD Count(int64_t elements = 0, double left = 0) : n(elements), degrees(left) {}
+};
+
+// Each operator's struct overrides what holds for it.
+struct Traits {
+  // What is combined, by the compute type.
+  template <class Word>
+  using Accumulator = Word;
+  // lift() makes that of an element in the compute type, of a floating or of an integer one. It makes identity() of
+  // identity(), but for the index, unless no element changes nothing: then `masks_missing`, and what is missing is not
+  // lifted.
+  static constexpr bool lifts = false, lifts_integers = false;
+  template <class Acc>
+  static TR_HD Acc lift(Acc x) {
+    return x;
+  }
+  static constexpr bool masks_missing = false;
+  // The same of integers, of which none changes nothing.
+  static constexpr bool masks_missing_integers = false;
+  // lift() takes the element's number among those of its output too.
+  static constexpr bool needs_index = false;
+  // combine() is multiplication. Of several words, it is that of order::Scaled.
+  static constexpr bool multiplies = false;
+  // combine() is addition of Exponentials.
+  static constexpr bool adds_exponentials = false;
+  // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
+  static constexpr bool adds = false;
+  // combine(), of which combine(a, b) and combine(b, a) have the same bits, takes one of the two: any order gives the
+  // same. There must be an element.
+  static constexpr bool selects = false;
+  static constexpr Gives gives = Gives::Chosen;
+  // Elements convert to bool first.
+  static constexpr bool tests = false;
+  // The smallest is the largest of mirrored elements: the GPU's kernels are those of its mirror image.
+  static constexpr bool mirrored = false;
+  // By a quotient a result is floating.
+  static constexpr Ending ending = Ending::Own;
+  // There is no integer compute type.
+  static constexpr bool is_real = false;
+  // finish() takes a Count, and not the number of elements alone: a caller's correction is taken off that.
+  static constexpr bool has_correction = false;
+  // An accumulator's words are wider than the compute type.
+  static constexpr bool has_wide_words = false;
+  // Integers with a floating result would soon leave int64.
+  static constexpr bool outgrows_integers = false;
+  // Rare: has the kernels for common types and loads alone, which keeps the library small.
+  static constexpr bool has_few_kernels = false;
+  // Mode "exact" is there for floating types.
+  static constexpr bool has_exact = false;
+  // Under autocast, as torch's operator of this name: on CUDA a result is float32, on the CPU the input becomes so.
+  static constexpr bool widens_on_cuda = false, widens_on_cpu = false;
+};
+
+// Whether the CPU's vectors can hold what is combined. Their lanes do not know an element's index, or that it is
+// missing.
+template <class O>
+constexpr bool fits_vectors = !O::needs_index && !O::masks_missing && !O::has_wide_words;
+
+}  // namespace torch_reduce

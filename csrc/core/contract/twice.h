@@ -1,0 +1,42 @@
+// Numbers of twice the precision of a compute type: a double for float; for double the sum of two, as in T. J. Dekker,
+// "A floating-point technique for extending the available precision", 1971.
+#pragma once
+
+#include "core/contract/exponential.h"
+
+namespace torch_reduce {
+
+struct TwoDoubles {
+  double high, low;
+};
+template <class Word>
+using Twice = std::conditional_t<std::is_same<Word, float>::value, double, TwoDoubles>;
+
+TR_HD double in_twice(float x) { return x; }
+TR_HD TwoDoubles in_twice(double x) { return {x, 0}; }
+
+// Exact, unless a double overflows, or the lower one underflows.
+TR_HD double square(float x) { return static_cast<double>(x) * x; }
+TR_HD TwoDoubles square(double x) {
+  const double high = x * x;
+  return {high, multiply_add(x, x, -high)};
+}
+
+// add(a, b) has the bits of add(b, a): what the rounded sum of two doubles lacks is a double (D. E. Knuth).
+TR_HD double add(double a, double b) { return a + b; }
+TR_HD TwoDoubles add(TwoDoubles a, TwoDoubles b) {
+  const double high = a.high + b.high, of_b = high - a.high;
+  return {high, (a.low + b.low) + ((a.high - (high - of_b)) + (b.high - of_b))};
+}
+
+// squares - sum * sum / n, which cancels, as a double.
+TR_HD double less_mean_square(double squares, double sum, double n) { return squares - sum / n * sum; }
+TR_HD double less_mean_square(TwoDoubles squares, TwoDoubles sum, double n) {
+  const double high = sum.high / n, low = (multiply_add(-high, n, sum.high) + sum.low) / n;  // the mean
+  const double product = high * sum.high;
+  const double rest = multiply_add(high, sum.high, -product) + (high * sum.low + low * sum.high);
+  const TwoDoubles difference = add(squares, {-product, -rest});
+  return difference.high + difference.low;
+}
+
+}  // namespace torch_reduce
