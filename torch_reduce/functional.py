@@ -495,7 +495,7 @@ def std(
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
-    """The standard deviation: the square root of :func:`var`, taken in float64 before it is rounded to the type of ``x``.
+    """The standard deviation: the square root of :func:`var`, taken in float64, then rounded to the type of ``x``.
 
     Arguments, result and errors are those of :func:`var`.
     """
