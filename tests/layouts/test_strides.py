@@ -58,10 +58,10 @@ def test_any_view(op, device, data):
         return  # test_edges and test_errors
     run = getattr(torch_reduce, op)
     on_device = like(x, device)
-    actual = run(on_device, dim, keepdim)
+    actual = run(on_device, dim, keepdim=keepdim)
     assert tuple(actual.shape) == result_shape(x.shape, dim, keepdim)
     assert_same_bits(actual, model(x, dim, keepdim, op=op), "against the model")
-    assert_same_bits(run(on_device.contiguous(), dim, keepdim), actual, "contiguous copy")
+    assert_same_bits(run(on_device.contiguous(), dim, keepdim=keepdim), actual, "contiguous copy")
 
 
 @pytest.mark.parametrize("shape, dim", SHAPES, ids=str)
