@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rounded sum and its error."""
     s = a + b
     of_b = s - a
@@ -36,11 +36,11 @@ def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     dtype = np.result_type(a, b, c)
     a, b, c = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c)))
     if dtype == np.float32:  # whose product is exact
-        return _rounded_to_odd(*_two_sum(a * b, c)).astype(dtype)
+        return _rounded_to_odd(*two_sum(a * b, c)).astype(dtype)
     product, of_product = _two_product(a, b)
-    upper, lower = _two_sum(c, of_product)
-    total, of_total = _two_sum(product, upper)
-    return total + _rounded_to_odd(*_two_sum(of_total, lower))
+    upper, lower = two_sum(c, of_product)
+    total, of_total = two_sum(product, upper)
+    return total + _rounded_to_odd(*two_sum(of_total, lower))
 
 
 def _polynomial(coefficients: Sequence[str], x: np.ndarray) -> np.ndarray:

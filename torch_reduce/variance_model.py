@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-
-def _exact_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rounded sum and what it lacks: D. E. Knuth."""
-    total = a + b
-    of_b = total - a
-    return total, (a - (total - of_b)) + (b - of_b)
+from .elementary import two_sum
 
 
 def _lacks(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
@@ -44,7 +39,7 @@ def added_moments(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if len(a.dtype.names) == 2:
             found[name] = a[name] + b[name]
         else:
-            found[name], rest = _exact_sum(a[name], b[name])
+            found[name], rest = two_sum(a[name], b[name])
             found[f"{name}_low"] = (a[f"{name}_low"] + b[f"{name}_low"]) + rest
     return found
 
@@ -59,7 +54,7 @@ def _squared_differences(found: np.ndarray, n: int) -> np.ndarray:
     mean_low = (rest + found["sum_low"]) / count
     product = mean * total
     product_low = _lacks(mean, total, product) + (mean * found["sum_low"] + mean_low * total)
-    high, low = _exact_sum(found["squares"], -product)
+    high, low = two_sum(found["squares"], -product)
     differences = high + ((found["squares_low"] - product_low) + low)
     overflows = np.where(np.isfinite(total), np.inf, np.nan)
     return np.where(found["squares"] == np.inf, overflows, differences)
