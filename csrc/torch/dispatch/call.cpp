@@ -10,45 +10,32 @@ namespace {
 template <class Function>
 using Handles = std::array<std::optional<c10::TypedOperatorHandle<Function>>, kOps>;
 
-// Looked up once a process: a lookup takes a lock and hashes strings.
-template <class Function>
-Handles<Function> find_all(Signature signature, const char* overload) {
+template <Signature kSignature, class Function>
+Handles<Function> find_all() {
+  constexpr bool kWritesOut = std::is_reference<typename c10::guts::function_traits<Function>::return_type>::value;
   Handles<Function> handles;
   for (int i = 0; i < kOps; ++i) {
     const auto op = static_cast<Op>(i);
-    if (signature_of(op) != signature) continue;
+    if (signature_of(op) != kSignature) continue;
     const std::string full = std::string("reduce::") + name(op);
     handles[static_cast<size_t>(i)] =
-        c10::Dispatcher::singleton().findSchemaOrThrow(full.c_str(), overload).typed<Function>();
+        c10::Dispatcher::singleton().findSchemaOrThrow(full.c_str(), kWritesOut ? "out" : "").typed<Function>();
   }
   return handles;
 }
 
-const auto& typed(Op op) {
-  static const auto handles = find_all<Typed>(Signature::typed, "");
+// Looked up once a process: a lookup takes a lock and hashes strings.
+template <Signature kSignature, class Function>
+const auto& handle(Op op) {
+  static const auto handles = find_all<kSignature, Function>();
   return *handles[static_cast<size_t>(op)];
 }
-const auto& typed_out(Op op) {
-  static const auto handles = find_all<TypedOut>(Signature::typed, "out");
-  return *handles[static_cast<size_t>(op)];
-}
-const auto& plain(Op op) {
-  static const auto handles = find_all<Plain>(Signature::plain, "");
-  return *handles[static_cast<size_t>(op)];
-}
-const auto& plain_out(Op op) {
-  static const auto handles = find_all<PlainOut>(Signature::plain, "out");
-  return *handles[static_cast<size_t>(op)];
-}
-
-const auto& spread(Op op) {
-  static const auto handles = find_all<Spread>(Signature::spread, "");
-  return *handles[static_cast<size_t>(op)];
-}
-const auto& spread_out(Op op) {
-  static const auto handles = find_all<SpreadOut>(Signature::spread, "out");
-  return *handles[static_cast<size_t>(op)];
-}
+const auto& typed(Op op) { return handle<Signature::typed, Typed>(op); }
+const auto& typed_out(Op op) { return handle<Signature::typed, TypedOut>(op); }
+const auto& plain(Op op) { return handle<Signature::plain, Plain>(op); }
+const auto& plain_out(Op op) { return handle<Signature::plain, PlainOut>(op); }
+const auto& spread(Op op) { return handle<Signature::spread, Spread>(op); }
+const auto& spread_out(Op op) { return handle<Signature::spread, SpreadOut>(op); }
 
 }  // namespace
 

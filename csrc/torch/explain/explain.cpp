@@ -136,10 +136,10 @@ void show_on_cpu(Json& json, const cpu::CpuPlan& plan, const Problem&, bool side
   Shown shown;
   shown.family = name(plan.family);
   shown.vector = side_by_side;
-  shown.reads = plan.way != cpu::Way::Straight ? name(plan.way)
-                : plan.block_rows > 0          ? "blocks"
-                : side_by_side                 ? "neighbours"
-                                               : "elements";
+  shown.reads = plan.access != cpu::Access::Straight ? name(plan.access)
+                : plan.block_rows > 0                ? "blocks"
+                : side_by_side                       ? "neighbours"
+                                                     : "elements";
   shown.grid = plan.tasks;
   shown.split = plan.split;
   shown.scratch_bytes = plan.scratch_bytes();

@@ -64,6 +64,11 @@ std::atomic<const Capability*>& current() {
 
 }  // namespace
 
+void refuse(const Problem& problem, const CpuPlan& plan) {
+  throw std::logic_error(std::string("reduce: ") + name(problem.op) + " has no CPU kernel of " + name(plan.family) +
+                         ", " + name(plan.access) + ", computing in " + name(problem.compute));
+}
+
 int vector_bytes() { return current().load(std::memory_order_relaxed)->vector_bytes; }
 
 const char* capability() { return current().load()->name; }

@@ -70,19 +70,30 @@ void reduce_chunks(const Job<Op, Acc>& job, const Threads& threads) {
   in_parallel<ColumnsKernel<Op, Acc>>(columns, threads);
 }
 
+// The kernel that a plan names, if the operator has it.
+template <template <class, class> class Kernel, bool kExists, class Op, class Acc>
+void in_parallel_if(const Job<Op, Acc>& job, const Threads& threads) {
+  if constexpr (kExists) {
+    in_parallel<Kernel<Op, Acc>>(job, threads);
+  } else {
+    refuse(job.problem, job.plan);
+  }
+}
+
 template <class Op, class Acc>
 void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Threads& threads) {
   const Scratch scratch(plan);
   const Job<Op, Acc> job{problem, plan,    make_elements<Op, Acc>(problem),           make_writer<Op, Acc>(problem), in,
                          out,     scratch, reinterpret_cast<Acc*>(scratch.partials())};
-  if (plan.way == Way::Chunks) {
+  constexpr bool kCombinesElements = has_vectors<Op, Acc> && takes_elements<Op, Acc>;
+  if (plan.access == Access::Chunks) {
     reduce_chunks(job, threads);
-  } else if (plan.way == Way::Bundles) {
-    if constexpr (has_vectors<Op, Acc> && takes_elements<Op, Acc>) in_parallel<BundlesKernel<Op, Acc>>(job, threads);
-  } else if (plan.way == Way::Strips) {
-    if constexpr (has_vectors<Op, Acc> && takes_elements<Op, Acc>) in_parallel<StripsKernel<Op, Acc>>(job, threads);
-  } else if (plan.way == Way::Segments) {
-    if constexpr (are_read<Op, Acc>) in_parallel<SegmentsKernel<Op, Acc>>(job, threads);
+  } else if (plan.access == Access::Bundles) {
+    in_parallel_if<BundlesKernel, kCombinesElements>(job, threads);
+  } else if (plan.access == Access::Strips) {
+    in_parallel_if<StripsKernel, kCombinesElements>(job, threads);
+  } else if (plan.access == Access::Segments) {
+    in_parallel_if<SegmentsKernel, are_read<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {
     in_parallel<RowsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::ShortRows) {
@@ -104,12 +115,13 @@ void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
       return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, threads);
     case DType::Int128:
       if constexpr (computes_in<Op, Int128>) return reduce_in<Op, Int128>(problem, plan, x, y, threads);
-      return;
+      break;
     default:
       if constexpr (computes_in<Op, int64_t>) {
         return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, threads);
       }
   }
+  refuse(problem, plan);
 }
 
 }  // namespace

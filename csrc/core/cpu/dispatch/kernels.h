@@ -8,6 +8,9 @@
 
 namespace torch_reduce::cpu {
 
+// Throws std::logic_error: the plan names a kernel that the operator does not have, which is a planner's fault.
+[[noreturn]] void refuse(const Problem& problem, const CpuPlan& plan);
+
 using Run = void(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads);
 
 namespace baseline {

@@ -18,6 +18,8 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
+TR_HD int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }  // std:: functions are not for these files
+
 // A chunk gives this many values at once, each the tree of 16 neighbouring leaves.
 constexpr int kSubtrees = 16;
 

@@ -3,8 +3,7 @@
 
 #include "core/cpu/exact/sums.h"
 #include "core/cpu/job/cursor.h"
-#include "core/cpu/simd/copy.h"
-#include "core/cpu/transposed/tiles.h"
+#include "core/cpu/simd/copy_tile.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 

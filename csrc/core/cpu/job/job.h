@@ -10,8 +10,6 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-TR_HD int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 // Elements from an output's first one to `place` among its outermost `dims` reduced dims.
 TR_HD int64_t reduced_offset(const Layout& l, int dims, int64_t place) {
   int64_t offset = 0;

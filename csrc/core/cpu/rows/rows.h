@@ -126,7 +126,7 @@ class RowsKernel {
       item_ = item;
       return;
     }
-    if (job_.plan.way == Way::Tiles) return reduce_tiles(item, chunk, end);
+    if (job_.plan.access == Access::Tiles) return reduce_tiles(item, chunk, end);
     while (chunk < end) {
       const int64_t k = chunk * kChunk;
       const int64_t contiguous = job_.elements.chunks != nullptr && source_.packed() ? whole_chunks(k) : 0;

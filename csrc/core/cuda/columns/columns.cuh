@@ -17,6 +17,10 @@
 
 namespace torch_reduce::cuda {
 
+// Whether a thread may have a vector of results: elements that are tested against zero have results of other types.
+template <class In>
+constexpr bool may_write_wide = vector_width<In> > 1 && !is_tested<In>;
+
 // Neighbouring results of one thread, as one store of up to 16 bytes.
 template <class O, class Out, class Acc, int V>
 __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, const Columns<Acc, V>& c) {
@@ -125,7 +129,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   Acc* levels = slots + warp_y * of_warp + mine + share.first;
   const bool alone = a.log_warps_along == 0;  // a warp has its columns' whole unit
   // Results that go from registers to the output, a vector at a time.
-  const bool wide = V > 1 && !is_tested<In> && !kSharesOut && !kPacked && alone && a.wide_store;
+  const bool wide = V > 1 && may_write_wide<In> && !kSharesOut && !kPacked && alone && a.wide_store;
   const bool in_levels = A == Access::Unaligned || !wide || a.log_batches > 0;
 
   auto first = [&](int b) { return first_row(leaf0 + (static_cast<uint32_t>(b) << log_leaves)); };
@@ -208,7 +212,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     result(column, v);
   };
   int in_vectors = 0;  // of the tile's columns
-  if constexpr (V > 1 && !is_tested<In>) {
+  if constexpr (V > 1 && may_write_wide<In>) {
     if (wide) {
       in_vectors = static_cast<int>(min(static_cast<int64_t>(width), a.columns - column0)) / V * V;
       if (inside && lane < owners && mine < in_vectors) {

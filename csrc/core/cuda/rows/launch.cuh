@@ -21,13 +21,11 @@ auto segments_of(const RowsPlan& plan, const Layout& layout, int64_t vector_widt
 template <class Acc, Access A>
 RowsArgs<Acc, A> rows_args(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink) {
   const RowsPlan& rows = plan.as<RowsPlan>();
-  const int64_t chunks =
-      std::min<int64_t>(int64_t{1} << rows.log_slots, std::max<int64_t>(chunk_count(rows.places), 1));
   return {source,
           rows.places,
           layout.outputs,
           FastDivisor(rows.interleaved ? plan.grid / plan.units : plan.units),
-          FastDivisor((chunks + rows.chunks_at_once - 1) / rows.chunks_at_once),
+          FastDivisor(rows.steps),
           rows.log_slots,
           rows.rows_per_cta,
           rows.interleaved,

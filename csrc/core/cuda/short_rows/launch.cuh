@@ -28,20 +28,18 @@ inline Layout by_output(Layout layout) {
 }
 
 template <class Acc>
-CopiesArgs<Acc> copies_args(int rows_dim, const Problem& p, const Source& source, const Sink<Acc>& sink) {
+CopiesArgs<Acc> copies_args(const CopiesPlan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink) {
   const auto bytes = static_cast<int64_t>(size_of(p.in));
   const auto in_bytes = [&](KeptDim dim) { return KeptDim{dim.size, dim.in_stride * bytes, dim.out_stride}; };
   Layout outer = p.layout;
-  const KeptDim lanes = in_bytes(outer.kept[--outer.kept_dims]), rows = in_bytes(outer.kept[rows_dim]);
-  std::copy(outer.kept + rows_dim + 1, outer.kept + outer.kept_dims, outer.kept + rows_dim);
+  const KeptDim lanes = in_bytes(outer.kept[--outer.kept_dims]), rows = in_bytes(outer.kept[plan.rows]);
+  std::copy(outer.kept + plan.rows + 1, outer.kept + outer.kept_dims, outer.kept + plan.rows);
   --outer.kept_dims;
-  const int64_t across = (lanes.size + kWarp - 1) / kWarp;
-  const int64_t down = (rows.size + tuning::kCopiesRows - 1) / tuning::kCopiesRows;
   return {source,
           lanes,
           rows,
-          FastDivisor(across),
-          FastDivisor(across * down),
+          FastDivisor(plan.across),
+          FastDivisor(plan.across * plan.down),
           std::abs(rows.out_stride) < std::abs(lanes.out_stride),
           kept_index<Access::Strided>(outer, 0, p.in),
           sink};
@@ -52,7 +50,7 @@ cudaError_t start_copies(const Plan& plan, const Problem& p, const Source& sourc
                          const Launch& l) {
   return with_element_type<O, Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
-    return start(copies<O, In, Acc>, copies_args<Acc>(plan.as<CopiesPlan>().rows, p, source, sink), l);
+    return start(copies<O, In, Acc>, copies_args<Acc>(plan.as<CopiesPlan>(), p, source, sink), l);
   });
 }
 

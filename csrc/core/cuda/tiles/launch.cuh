@@ -8,23 +8,14 @@
 
 namespace torch_reduce::cuda {
 
-// Elements behind the first `cut` of the reduced dims.
-inline int64_t elements_behind(const Layout& l, int cut) {
-  int64_t elements = 1;
-  for (int d = cut; d < l.reduced_dims; ++d) elements *= l.reduced[d].size;
-  return elements;
-}
-
 template <class O, class In, class Acc>
-cudaError_t start_tiles(const TilesPlan& tiles_plan, const Layout& l, const void* data, const Sink<Acc>& sink,
+cudaError_t start_tiles(const TilesPlan& t, const Layout& l, const void* data, const Sink<Acc>& sink,
                         const Launch& launch) {
-  const TilesPlan& t = tiles_plan;
-  const int64_t row = elements_behind(l, t.outer), unit = int64_t{kChunk} << t.log_slots;
   const TilesArgs<Acc> a{data,
                          l.n,
-                         row,
-                         (row + unit - 1) / unit,
-                         static_cast<int>(elements_behind(l, t.cut)),
+                         t.row,
+                         t.units_of_row,
+                         t.line,
                          t.rows_per_cta,
                          t.log_slots,
                          t.log_chunks,
@@ -41,12 +32,11 @@ cudaError_t start_tiles(const TilesPlan& tiles_plan, const Layout& l, const void
 template <class O, class In, class Acc>
 cudaError_t start_strips(const StripsPlan& s, bool vector, const Layout& l, const void* data, const Sink<Acc>& sink,
                          const Launch& launch) {
-  const int64_t row = elements_behind(l, s.cut);
   const StripsArgs<Acc> a{data,
                           l.n,
-                          row,
+                          s.row,
                           s.range,
-                          (row + s.range - 1) / s.range,
+                          s.ranges_of_row,
                           s.rows_per_cta,
                           s.log_slots,
                           vector,

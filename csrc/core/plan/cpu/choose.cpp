@@ -99,7 +99,7 @@ CpuPlan plan_chunks(const Problem& p, int threads, int vectors, int64_t expected
   Constraint columns;
   columns.family = static_cast<int>(Family::Columns);
   CpuPlan plan = make_plan(chunk_columns(p), threads, columns, vectors);
-  plan.way = Way::Chunks;
+  plan.access = Access::Chunks;
   plan.split = p.layout.n / kChunk;
   plan.partial_bytes = p.layout.outputs * plan.split * accumulator_bytes(p);
   plan.expected_bytes = expected_bytes + 2 * plan.partial_bytes;
@@ -108,9 +108,9 @@ CpuPlan plan_chunks(const Problem& p, int threads, int vectors, int64_t expected
 
 }  // namespace
 
-const char* name(Way way) {
+const char* name(Access access) {
   constexpr const char* names[] = {"straight", "segments", "tiles", "chunks", "bundles", "strips"};
-  return names[static_cast<int>(way)];
+  return names[static_cast<int>(access)];
 }
 
 bool is_for_one_thread(const Layout& l) {
@@ -178,7 +178,7 @@ CpuPlan make_plan(const Problem& p, int threads, const Constraint& constraint, i
   if (plan.family == Family::Columns) {
     plan.held_bytes = whole_lines(column_stack_bytes(p, plan.strip, plan.piece_chunks));
     plan.block_rows = block_rows(p, vectors, plan);
-  } else if (plan.family == Family::Rows && plan.way == Way::Straight && plan.split == 1) {
+  } else if (plan.family == Family::Rows && plan.access == Access::Straight && plan.split == 1) {
     plan_segments(p, threads, vectors, plan);
   }
   if (threads > 1) share_out(threads, ceil_div(kGrain, std::max<int64_t>(elements / plan.tasks, 1)), plan);

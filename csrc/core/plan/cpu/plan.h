@@ -9,7 +9,7 @@
 namespace torch_reduce::cpu {
 
 // The order in which a family reads memory.
-enum class Way {
+enum class Access {
   Straight,  // that of the elements, one after the other
   Segments,  // Rows: that of memory, `strip` outputs at a time (cpu/rows/segments.h)
   Tiles,     // Rows: some lines of memory together, copied into the elements' order (cpu/transposed/tiles.h)
@@ -19,14 +19,14 @@ enum class Way {
   Strips,   // Rows: that of memory, `strip` rows side by side (cpu/transposed/strips.h)
 };
 
-TR_SHARED const char* name(Way way);
+TR_SHARED const char* name(Access access);
 
 struct CpuPlan {
   Family family = Family::Empty;
-  Way way = Way::Straight;
+  Access access = Access::Straight;
   int64_t split = 1;           // pieces that one output is cut into; each but the last has piece_chunks chunks
   int64_t piece_chunks = 0;    // a power of two, so that a piece is a complete subtree
-  int64_t strip = 1;           // Columns: adjacent outputs that one task reduces; or see Way
+  int64_t strip = 1;           // Columns: adjacent outputs that one task reduces; or see Access
   int64_t strips = 1;          // tasks side by side: of Columns, over the innermost kept dim
   int64_t block_rows = 0;      // Columns: chunks of as many rows go by blocks (cpu/columns/blocks.h); 0: none do
   int64_t tile_lines = 0;      // Tiles: lines of the innermost reduced dim in one

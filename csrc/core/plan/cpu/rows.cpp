@@ -75,7 +75,7 @@ bool plan_bundles(const Problem& p, int threads, int vectors, CpuPlan& plan) {
   // As few strips as there may be, and one for every thread.
   const int64_t strips = std::max(ceil_div(in_line, most), ceil_div(threads, lines));
   const int64_t strip = ceil_div(ceil_div(in_line, strips), kFewestBundles) * kFewestBundles;
-  plan.way = Way::Bundles;
+  plan.access = Access::Bundles;
   plan.strip = std::min(strip, in_line);
   plan.strips = ceil_div(in_line, plan.strip);
   plan.tasks = lines * plan.strips;
@@ -87,7 +87,7 @@ bool plan_strips(const Problem& p, int threads, int vectors, CpuPlan& plan) {
   if (!has_strips(p, lines_of_tile(p, threads), vectors)) return false;
   const Layout& l = p.layout;
   const int64_t rows = l.reduced[strip_dim(l)].size, length = strip_row_length(l);
-  plan.way = Way::Strips;
+  plan.access = Access::Strips;
   plan.strip = std::min(kStripRows, rows / kFewestStripRows * kFewestStripRows);
   const auto held = [&] { return strip_bytes(l, plan.strip, accumulator_bytes(p), element_bytes(p)); };
   while (plan.strip > kFewestStripRows && threads * held() > kAllHeldBytes) plan.strip -= kFewestStripRows;
@@ -101,7 +101,7 @@ void plan_tiles(const Problem& p, int threads, int vectors, CpuPlan& plan) {
   if (!is_read_directly(p, vectors)) return;
   plan.tile_lines = lines_of_tile(p, threads);
   if (plan.tile_lines == 0) return;
-  plan.way = Way::Tiles;
+  plan.access = Access::Tiles;
   // And the chunk that the tile before it has begun.
   const int64_t elements = plan.tile_lines * p.layout.reduced[p.layout.reduced_dims - 1].size + kChunk;
   plan.held_bytes = whole_lines(elements * element_bytes(p));
@@ -112,7 +112,7 @@ void plan_segments(const Problem& p, int threads, int vectors, CpuPlan& plan) {
   if (!is_read_directly(p, vectors) || l.n == 0 || l.kept_dims == 0 || l.reduced_dims < 2) return;
   const ReducedDim& inner = l.reduced[l.reduced_dims - 1];
   if (inner.stride != 1 || l.kept[l.kept_dims - 1].in_stride >= l.reduced[l.reduced_dims - 2].stride) return;
-  plan.way = Way::Segments;
+  plan.access = Access::Segments;
   const int64_t held = segment_held_bytes(element_bytes(p)), share = kAllHeldBytes / threads / held;
   const int64_t wanted = segments_at_once(inner.size, element_bytes(p));
   plan.strip = std::min({wanted, std::max(share, kFewestSegmentsAtOnce), l.outputs});

@@ -43,6 +43,7 @@ struct RowsPlan {
   int log_slots = 0;
   int rows_per_cta = 1;
   int chunks_at_once = 1;  // of a warp
+  int64_t steps = 1;       // in which the CTA's warps take the chunks of each of its outputs
   int64_t places = 0;      // of an output, that are divided into chunks: its elements, or those its loads have room for
   int64_t segment_vectors = 0;  // Unordered: loads of each segment
   bool interleaved = false;     // the same unit of all outputs comes before the next one, as their memory interleaves
@@ -58,6 +59,7 @@ struct ShortRowsPlan {
 // Outputs of one element: tiles whose lanes lie along the innermost kept dim, and whose rows along this one.
 struct CopiesPlan {
   int rows = 0;
+  int64_t across = 1, down = 1;  // tiles along the innermost kept dim, and along the other
 };
 
 // 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has 2^log_warps_across x
@@ -83,6 +85,8 @@ struct TilesPlan {
   int outer = 0, cut = 0;
   int rows_per_cta = 1;
   int log_slots = 0, log_chunks = 0;
+  int64_t row = 1, units_of_row = 1;  // its elements, and the CTAs for it
+  int line = 1;                       // its elements
   int along = 1;
   int pad_shift = 0, tile_bytes = 0;  // a gap of 16 bytes in shared memory after 2^pad_shift elements
 };
@@ -93,6 +97,7 @@ struct StripsPlan {
   int rows_per_cta = 1;
   int log_slots = 0;
   int64_t range = 0;
+  int64_t row = 1, ranges_of_row = 1;  // its elements, and the CTAs for it
 };
 
 // The second kernel, which combines partials.

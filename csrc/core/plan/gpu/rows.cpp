@@ -98,6 +98,7 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
   }
   if (plan.units == 1 && !c.split)
     share_out_steps(rows, plan.block / kWarp, l.outputs, ceil_div(chunks, at_once), at_once, gpu);
+  rows.steps = ceil_div(std::min(int64_t{1} << rows.log_slots, chunks), at_once);
   plan.grid = ceil_div(l.outputs, rows.rows_per_cta) * plan.units;
   rows.interleaved = interleaves && plan.units > 1;
   const int64_t values = std::max<int64_t>((static_cast<int64_t>(rows.rows_per_cta) << rows.log_slots), 1);

@@ -29,10 +29,11 @@ void plan_unaligned(Plan& plan, const Problem& p, const Gpu& gpu) {
 bool plan_copies(Plan& plan, const Layout& l) {
   const int rows = copied_rows(l);
   if (rows < 0) return false;
-  plan.kernel = CopiesPlan{rows};
-  const int64_t across = l.kept[l.kept_dims - 1].size, down = l.kept[rows].size;
+  const int64_t lanes = l.kept[l.kept_dims - 1].size, across = ceil_div(lanes, kWarp);
+  const int64_t down = ceil_div(l.kept[rows].size, kCopiesRows);
+  plan.kernel = CopiesPlan{rows, across, down};
   plan.block = kCopiesWarps * kWarp;
-  plan.grid = ceil_div(across, kWarp) * ceil_div(down, kCopiesRows) * (l.outputs / (across * down));
+  plan.grid = across * down * (l.outputs / (lanes * l.kept[rows].size));
   return true;
 }
 

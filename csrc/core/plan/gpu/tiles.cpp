@@ -169,7 +169,7 @@ void plan_strips(Plan& plan, bool vector, const Problem& p, const TileCut& cut, 
   // Small tensors: better read twice in part than by few CTAs.
   while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;
   range = std::min(range, power_of_two_above(chunk_count(row))) * kChunk;
-  plan.kernel = StripsPlan{cut.cut, cut.rows_per_cta, log2_above(slots), range};
+  plan.kernel = StripsPlan{cut.cut, cut.rows_per_cta, log2_above(slots), range, row, ceil_div(row, range)};
   plan.access = vector && strips_read_vectors(cut, p) ? Access::Contiguous : Access::Strided;
   plan.block = static_cast<int>(ceil_div(cut.rows_per_cta * kStripsThreads, kWarp)) * kWarp;
   plan.grid = strips * ceil_div(row, range);
@@ -184,11 +184,14 @@ void plan_tiles_in_shared_memory(Plan& plan, const Problem& p, const TileCut& cu
   const int64_t element = static_cast<int64_t>(size_of(p.in)), acc = static_cast<int64_t>(size_of(p.compute));
   const int64_t row = size_behind(l, cut.outer), strips = ceil_div(rows_of(l, cut.outer), cut.rows_per_cta);
   TilesPlan tiles{cut.outer, cut.cut, cut.rows_per_cta, log2_above(slots)};
+  tiles.row = row;
+  tiles.units_of_row = ceil_div(row, slots * kChunk);
   tiles.log_chunks = std::min(cut.log_chunks, tiles.log_slots);
   plan.block = kTilesThreads;
-  plan.grid = strips * ceil_div(row, slots * kChunk);
+  plan.grid = strips * tiles.units_of_row;
   const int64_t inner = size_behind(l, cut.cut), row_tile = int64_t{kChunk} << tiles.log_chunks;
   const int64_t lines = (ceil_div(row_tile - 1, inner) + 1) * cut.rows_per_cta;
+  tiles.line = static_cast<int>(inner);
   tiles.along = threads_along(inner, lines, element);
   tiles.pad_shift = kNoGaps;
   if (inner * element % 16 == 0) {
