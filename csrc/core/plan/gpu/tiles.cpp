@@ -169,10 +169,11 @@ void plan_strips(Plan& plan, bool vector, const Problem& p, const TileCut& cut, 
   // Small tensors: better read twice in part than by few CTAs.
   while (range / 2 >= slots && strips * ceil_div(row, range * kChunk) < gpu.sms) range /= 2;
   range = std::min(range, power_of_two_above(chunk_count(row))) * kChunk;
-  plan.kernel = StripsPlan{cut.cut, cut.rows_per_cta, log2_above(slots), range, row, ceil_div(row, range)};
+  const int64_t ranges = ceil_div(row, range);
+  plan.kernel = StripsPlan{cut.cut, cut.rows_per_cta, log2_above(slots), range, row, ranges};
   plan.access = vector && strips_read_vectors(cut, p) ? Access::Contiguous : Access::Strided;
   plan.block = static_cast<int>(ceil_div(cut.rows_per_cta * kStripsThreads, kWarp)) * kWarp;
-  plan.grid = strips * ceil_div(row, range);
+  plan.grid = strips * ranges;
   const int64_t rows_of_warps = plan.block / kStripsThreads, v = 16 / element;
   const int64_t turned = plan.block / kWarp * (kLeaves / v * (v + 1)),
                 counters = rows_of_warps * (kStripsMostLogSlots + 2);
