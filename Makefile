@@ -22,7 +22,7 @@ build:
 	@$(RUN) tools/native_build.py
 
 test: build
-	@$(RUN) --tests -m pytest tests -n auto --dist loadfile $(TEST_ARGS)
+	@$(RUN) --tests -m pytest tests -n auto --dist worksteal $(TEST_ARGS)
 
 wheel:
 	@$(RUN) tools/make_wheel.py $(WHEEL_ARGS)

@@ -4,8 +4,10 @@
 
 #if defined(__CUDACC__)
 #define TORCH_REDUCE_HD __host__ __device__ __forceinline__
-#else
+#elif defined(__OPTIMIZE__)
 #define TORCH_REDUCE_HD inline __attribute__((always_inline))
+#else  // a debugger steps into them, and the build takes a fifth of the time
+#define TORCH_REDUCE_HD inline
 #endif
 
 // Before a loop of a constant number of steps, at most 64.

@@ -38,7 +38,7 @@ def test_bits(shape, whole, dim, dtype, shift, device):
     for op in ("sum", "mean", "amax", "amin") if dtype.is_floating_point else ("sum", "amax"):
         expected, call = model(x, dim, op=op), getattr(torch_reduce, op)
         assert_same_bits(call(x, dim), expected, op)
-        for split, vector in itertools.product((0, 1, 2, 4, 16), (None, False)):
+        for split, vector in itertools.product((0, 1, 2, 4, 16), (None, False)) if x.is_cuda else ():
             with constrained_plan("columns", vector=vector, split=split):
                 try:
                     torch_reduce.explain(x, dim, op=op)
