@@ -32,7 +32,7 @@ elseif(TORCH_REDUCE_BASELINE_ONLY)
 else()
   # Of processors without AVX2, of before 2013: right, small and soon compiled, so without vectors. GCC takes arrays there
   # for uninitialised.
-  torch_reduce_capability(baseline -O1 -DTR_SCALAR $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  torch_reduce_capability(baseline -Os -DTR_SCALAR $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   torch_reduce_capability(avx2 -mavx2 -mfma -mf16c)
   # GCC prefers 256-bit vectors for most AVX-512 machines, out of care for clocks that newer ones do not lower.
   torch_reduce_capability(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)

@@ -33,6 +33,7 @@ foreach(_row IN LISTS _rows)
     torch_reduce_instance(${_name}_wide launch/launch.cuh
                           "launch_typed<${_struct}, double>(${_arguments})"
                           "launch_typed<${_struct}, int64_t>(${_arguments})"
+                          "launch_typed<${_struct}, Endless>(${_arguments})"
                           "launch_typed<${_struct}, Int128>(${_arguments})")
   endif()
 endforeach()

@@ -256,6 +256,41 @@ def sumsq(
     return _call_typed(_reduce.sumsq, x, dim, keepdim, dtype, mode, out, names)
 
 
+def norm2(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: str = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The Euclidean norm of ``x`` over ``dim``: the square root of the sum of squares. No tensor of squares is made.
+
+    Squares and their sum neither overflow nor underflow on the way: those of float16, bfloat16 and float32 are exact in
+    float64 and add there, those of float64 add as in float64 with an exponent that has no end. The root rounds once in
+    float64, then to the output type. The norm of no elements is 0. The gradient of a norm that is 0 is 0, as that of
+    :func:`torch.linalg.vector_norm`.
+
+    Args:
+        x: tensor of a floating type, of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: floating output type; by default that of ``x``. Elements are not rounded to it first.
+        mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        RuntimeError: the elements or the output type are not floating, or as in :func:`sum`.
+        IndexError, ValueError, NotImplementedError: as in :func:`sum`.
+    """
+    return _call_typed(_reduce.norm2, x, dim, keepdim, dtype, mode, out, names)
+
+
 def logsumexp(
     x: Tensor | None = None,
     dim: Dims = None,

@@ -58,6 +58,32 @@ def _multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _scaled(a["significand"] * b["significand"], a["exponent"] + b["exponent"])
 
 
+def _scaled_squares(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    factors = _scaled(x, np.zeros(x.shape, np.int64))
+    return _multiplied(factors, factors)
+
+
+def _added_scaled(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Rounded as if exponents had no end: of what is shifted out, nothing would be seen."""
+    exponent = np.maximum(*(np.where(v["significand"] == 0, _FAR_BELOW, v["exponent"]) for v in (a, b)))
+    shifts = (np.clip(v["exponent"] - exponent, -2000, 0).astype(np.int32) for v in (a, b))
+    return _scaled(sum(np.ldexp(v["significand"], shift) for v, shift in zip((a, b), shifts, strict=True)), exponent)
+
+
+_FAR_BELOW = -(1 << 40)
+
+
+def _no_square(pair: np.dtype) -> tuple:
+    return 0.0, _FAR_BELOW
+
+
+def _root(pair: np.ndarray, n: int) -> np.ndarray:
+    """Rounded to float64 as if exponents had no end, which those of a long double are."""
+    odd = pair["exponent"] & 1
+    root = np.sqrt(np.ldexp(pair["significand"], odd.astype(np.int32)))
+    return _unscaled(_scaled(root, (pair["exponent"] - odd) // 2), n)
+
+
 def _one(pair: np.dtype) -> tuple:
     return 1.0, 0
 
@@ -164,6 +190,10 @@ def _torch_logsumexp(x: Tensor, dim: Dims = None) -> Tensor:
     return torch.logsumexp(x, reduced_dims(x.ndim, dim))
 
 
+def _vector_norm(x: Tensor, dim: Dims = None) -> Tensor:
+    return torch.linalg.vector_norm(x, 2, reduced_dims(x.ndim, dim))
+
+
 def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
     """A function of one dim, applied to all elements that are reduced, in their order."""
 
@@ -194,6 +224,7 @@ class Meaning:
     outgrows_integers: bool = False  # integers with a floating result accumulate in fp64
     spread: Callable[[np.ndarray, int, float], np.ndarray] | None = None  # as finish, but with a correction of n
     integers: bool = True  # elements may be
+    wider: bool = False  # computes in fp64, whatever the elements are
     wrapping: np.ufunc = np.add  # combines integers, in any order
     extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
     index: bool = False  # the result is the index of an element
@@ -257,6 +288,15 @@ MEANING = {
     "std": Meaning(
         lift=moments, combine=added_moments, identity=no_moments, spread=deviation, integers=False, result=_same
     ),
+    "norm2": Meaning(
+        lift=_scaled_squares,
+        combine=_added_scaled,
+        identity=_no_square,
+        finish=_root,
+        integers=False,
+        wider=True,
+        twin=_vector_norm,
+    ),
     "any": Meaning(tests=True, finish=_is_any, result=_truth),
     "all": Meaning(tests=True, finish=_is_all, result=_truth),
 }
@@ -304,7 +344,7 @@ def compute_dtype(op: str, dtype_in: torch.dtype, dtype_out: torch.dtype) -> tor
         return torch.int64
     if not dtype_in.is_floating_point:
         return torch.float64 if MEANING[op].outgrows_integers else torch.int64
-    return torch.float64 if torch.float64 in (dtype_in, dtype_out) else torch.float32
+    return torch.float64 if MEANING[op].wider or torch.float64 in (dtype_in, dtype_out) else torch.float32
 
 
 def reduced_dims(ndim: int, dim: Dims) -> list[int]:

@@ -48,6 +48,7 @@ __all__ = [
     "tuning",
     "typical_gpu",
     "takes_dtype",
+    "takes_integers",
     "unit_fill",
     "wants_elements",
     "wants_floating",
@@ -94,6 +95,11 @@ def converts_to_bool(op: str) -> bool:
 def wants_floating(op: str) -> bool:
     """Whether an operator has floating results alone, and integers none unless ``dtype=`` names one."""
     return MEANING[op].floating or not MEANING[op].integers
+
+
+def takes_integers(op: str) -> bool:
+    """Whether the elements may be integers."""
+    return MEANING[op].integers
 
 
 def gives_floating(op: str) -> bool:

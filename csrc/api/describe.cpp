@@ -26,7 +26,7 @@ Status check_types(const Reduction& r) {
   if (floats && r.out < DType::float16) return Status::unsupported_dtype;
   if (traits.gives == Gives::Int64 && r.out != DType::int64) return Status::unsupported_dtype;
   if (traits.gives == Gives::Element && r.out != r.in) return Status::unsupported_dtype;
-  if (traits.wants_floating() && r.in < DType::float16) return Status::unsupported_dtype;
+  if (traits.refuses_integers && r.in < DType::float16) return Status::unsupported_dtype;
   const DType truth = r.in == DType::uint8 ? DType::uint8 : DType::boolean;
   if (traits.gives == Gives::Truth && r.out != truth) return Status::unsupported_dtype;
   return Status::success;

@@ -20,6 +20,19 @@ struct WordOf<Acc, std::void_t<typename Acc::Word>> {
 template <class Acc>
 using word_of = typename WordOf<Acc>::type;
 
+// What elements are converted to before they are lifted: the compute type, of which the words are. A struct whose
+// words are of another type names it: `using Number = ...`.
+template <class Acc, class = void>
+struct NumberOf {
+  using type = word_of<Acc>;
+};
+template <class Acc>
+struct NumberOf<Acc, std::void_t<typename Acc::Number>> {
+  using type = typename Acc::Number;
+};
+template <class Acc>
+using number_of = typename NumberOf<Acc>::type;
+
 template <class Acc>
 constexpr int words_of = static_cast<int>(sizeof(Acc) / sizeof(word_of<Acc>));
 template <class Acc>

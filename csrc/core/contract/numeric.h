@@ -51,7 +51,9 @@ TR_HD int64_t truncate(double x) {
 // An element as the compute type.
 template <class Acc, class T>
 TR_HD Acc widen(T x) {
-  if constexpr (std::is_same<T, Bool>::value) {
+  if constexpr (std::is_class<Acc>::value) {  // Endless
+    return {widen<double>(x)};
+  } else if constexpr (std::is_same<T, Bool>::value) {
     return static_cast<Acc>(x.byte != 0);
   } else if constexpr (is_tested<T>) {
     return static_cast<Acc>(x.bits != 0);

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/contract/accumulator.h"
+#include "core/contract/endless.h"
 #include "core/contract/log_sum_exp.h"
 #include "core/contract/traits.h"
 #include "core/contract/variance.h"
@@ -168,14 +169,19 @@ struct Prod : Traits {
 
 // The sum of squares, each rounded once. Squares have no sign, so that 0 is the identity, of elements too.
 struct Sumsq : Traits {
+  template <class Word>
+  using Accumulator = std::conditional_t<std::is_same<Word, Endless>::value, EndlessSum, Word>;
   static constexpr bool lifts = true, lifts_integers = true;
   static constexpr bool adds = true;
   static constexpr bool outgrows_integers = true;
+  static constexpr bool has_wider_kernels = true;
   static constexpr bool has_few_kernels = true;
   static constexpr bool widens_on_cuda = true;
-  template <class Acc>
-  static TR_HD Acc lift(Acc x) {
-    if constexpr (is_integer<Acc>) {
+  template <class Number>
+  static TR_HD Accumulator<Number> lift(Number x) {
+    if constexpr (std::is_same<Number, Endless>::value) {
+      return square(x);
+    } else if constexpr (is_integer<Number>) {
       return Prod::combine(x, x);
     } else {
       return x * x;
@@ -183,16 +189,37 @@ struct Sumsq : Traits {
   }
   template <class Acc>
   static constexpr TR_HD Acc identity() {
-    return Acc(0);
+    if constexpr (std::is_same<Acc, EndlessSum>::value) {
+      return no_square();
+    } else {
+      return Acc(0);
+    }
   }
   template <class Acc>
   static TR_HD Acc combine(Acc a, Acc b) {
-    return Sum::combine(a, b);
+    if constexpr (std::is_same<Acc, EndlessSum>::value) {
+      return add(a, b);
+    } else {
+      return Sum::combine(a, b);
+    }
   }
   template <class Acc>
   static TR_HD Acc finish(Acc a, int64_t) {
     return a;
   }
+  // Of the norm: no other operator computes so.
+  static TR_HD double finish(EndlessSum a, int64_t) { return root_of(a); }
+};
+
+// The Euclidean norm. Squares of elements of up to 32 bits are exact in fp64.
+struct Norm2 : Sumsq {
+  static constexpr Gives gives = Gives::Floating;
+  static constexpr Ending ending = Ending::Root;
+  static constexpr bool is_real = true;
+  static constexpr bool refuses_integers = true;
+  static constexpr bool computes_wider = true;
+  static TR_HD double finish(double a, int64_t) { return __builtin_sqrt(a); }
+  static TR_HD double finish(EndlessSum a, int64_t) { return root_of(a); }
 };
 
 struct Max : Traits {
@@ -325,7 +352,8 @@ constexpr bool sums_in_128_bits = O::adds && !O::lifts;
 
 // Whether a type is one of the operator's compute types.
 template <class O, class Word>
-constexpr bool computes_in =
-    std::is_same<Word, Int128>::value ? sums_in_128_bits<O> : !(O::is_real && is_integer<Word>);
+constexpr bool computes_in = std::is_same<Word, Int128>::value    ? sums_in_128_bits<O>
+                             : std::is_same<Word, Endless>::value ? O::has_wider_kernels
+                                                                  : !(O::is_real && is_integer<Word>);
 
 }  // namespace torch_reduce

@@ -36,25 +36,26 @@ inline const char* name(Op op) {
 
 // The traits of an operator that is known at run time.
 struct TraitsOf {
-  int words, words_of_integers;  // of an accumulator, by the kind of the compute type
-  bool lifts, lifts_integers, fits_vectors, needs_index, adds, selects, tests, mirrored, is_real, outgrows_integers,
-      has_few_kernels, has_exact, sums_in_128_bits;
+  int words, words_of_integers, words_of_endless;  // of an accumulator, by the kind of the compute type
+  bool lifts, lifts_integers, fits_vectors, needs_index, adds, selects, tests, mirrored, refuses_integers,
+      outgrows_integers, computes_wider, has_wider_kernels, has_few_kernels, has_exact, sums_in_128_bits;
   Gives gives;
   Ending ending;
 
   constexpr TR_HD bool divides() const { return ending == Ending::Quotient; }
   // A result may be wider than the elements.
   constexpr TR_HD bool widens() const { return gives == Gives::Chosen || gives == Gives::Floating; }
-  // Integers have no result.
-  constexpr TR_HD bool wants_floating() const { return is_real && gives == Gives::Element; }
 };
 template <class O>
 constexpr TR_HD TraitsOf traits_of() {
   constexpr int words = words_of<accumulator_of<O, float>>;
   static_assert(words == words_of<accumulator_of<O, double>> && words <= 4,
                 "as many words of every floating type, four at most");
+  int words_of_endless = words;
+  if constexpr (O::has_wider_kernels) words_of_endless = words_of<accumulator_of<O, Endless>>;
   return {words,
           words_of<accumulator_of<O, int64_t>>,
+          words_of_endless,
           O::lifts,
           O::lifts_integers,
           fits_vectors<O>,
@@ -63,8 +64,10 @@ constexpr TR_HD TraitsOf traits_of() {
           O::selects,
           O::tests,
           O::mirrored,
-          O::is_real,
+          O::refuses_integers,
           O::outgrows_integers,
+          O::computes_wider,
+          O::has_wider_kernels,
           O::has_few_kernels,
           O::has_exact,
           sums_in_128_bits<O>,
@@ -81,7 +84,10 @@ constexpr TR_HD TraitsOf traits_of(Op op) {
 
 // Bytes of what is combined, and whether that is one word.
 constexpr TR_HD int64_t accumulator_bytes(const TraitsOf& op, DType compute) {
-  return (is_floating(compute) ? op.words : op.words_of_integers) * static_cast<int64_t>(size_of(compute));
+  const int words = compute == DType::Endless ? op.words_of_endless
+                    : is_floating(compute)    ? op.words
+                                              : op.words_of_integers;
+  return words * static_cast<int64_t>(size_of(compute));
 }
 constexpr TR_HD bool has_scalars(const TraitsOf& op, DType compute) {
   return accumulator_bytes(op, compute) == static_cast<int64_t>(size_of(compute));
@@ -140,7 +146,8 @@ inline bool is_order_free(Op op, DType compute) { return traits_of(op).selects |
 
 // The type in which `op` accumulates elements of type `in` for a result of type `out`: fp32 for fp16, bf16 and
 // fp32, fp64 where either side is fp64, int64 for integers and for every integer or bool result. With a floating
-// result, sums of 64-bit integers accumulate in int128; a product of integers leaves int64 soon, and so is in fp64.
+// result, sums of 64-bit integers accumulate in int128; a product of integers leaves int64 soon, and so is in fp64. A
+// few operators compute one step wider.
 inline DType compute_type(Op op, DType in, DType out) {
   if (traits_of(op).selects) return !is_floating(in) ? DType::Int64 : in == DType::Float64 ? in : DType::Float32;
   if (!is_floating(out)) return DType::Int64;
@@ -148,6 +155,7 @@ inline DType compute_type(Op op, DType in, DType out) {
     const bool is_wide = traits_of(op).sums_in_128_bits && size_of(in) == 8;
     return traits_of(op).outgrows_integers ? DType::Float64 : is_wide ? DType::Int128 : DType::Int64;
   }
+  if (traits_of(op).computes_wider) return in == DType::Float64 ? DType::Endless : DType::Float64;
   return in == DType::Float64 || out == DType::Float64 ? DType::Float64 : DType::Float32;
 }
 

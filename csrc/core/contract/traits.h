@@ -55,6 +55,12 @@ struct Traits {
   static constexpr Ending ending = Ending::Own;
   // There is no integer compute type.
   static constexpr bool is_real = false;
+  // Integers are no input.
+  static constexpr bool refuses_integers = false;
+  // Elements of up to 32 bits are combined in fp64, and those of fp64 as Endless.
+  static constexpr bool computes_wider = false;
+  // There are kernels for operators that do.
+  static constexpr bool has_wider_kernels = false;
   // finish() takes a Count, and not the number of elements alone: a caller's correction is taken off that.
   static constexpr bool has_correction = false;
   // An accumulator's words are wider than the compute type.

@@ -33,7 +33,8 @@ enum class DType : uint8_t {
   BFloat16,
   Float32,
   Float64,
-  Int128,  // a compute type alone: of sums of 64-bit integers that are rounded in the end
+  Int128,   // a compute type alone: of sums of 64-bit integers that are rounded in the end
+  Endless,  // a compute type alone: float64 whose exponent has no end (endless.h)
 };
 __extension__ typedef __int128 Int128;
 
@@ -79,11 +80,14 @@ constexpr TR_HD size_t size_of(DType t) {
   }
 }
 
-constexpr TR_HD bool is_floating(DType t) { return DType::Float16 <= t && t <= DType::Float64; }
+constexpr TR_HD bool is_floating(DType t) {
+  return (DType::Float16 <= t && t <= DType::Float64) || t == DType::Endless;
+}
 
 inline const char* name(DType t) {
-  constexpr const char* names[] = {"bool",   "uint8",  "int8",    "int16",    "int32",   "int64",   "uint16",
-                                   "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "int128"};
+  constexpr const char* names[] = {"bool",     "uint8",   "int8",    "int16",  "int32",
+                                   "int64",    "uint16",  "uint32",  "uint64", "float16",
+                                   "bfloat16", "float32", "float64", "int128", "endless float64"};
   return names[static_cast<int>(t)];
 }
 

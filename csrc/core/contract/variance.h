@@ -25,6 +25,7 @@ struct Variance : Traits {
   static constexpr Gives gives = Gives::Element;
   static constexpr bool lifts = true;
   static constexpr bool is_real = true;
+  static constexpr bool refuses_integers = true;
   static constexpr bool has_correction = true;
   static constexpr bool has_wide_words = true;
   static constexpr bool has_few_kernels = true;

@@ -112,6 +112,18 @@ at::Tensor deviation_forward(const Reduction& r, const at::Tensor& tangent, cons
   return of_root(variance_forward(r, tangent, o), o.result);
 }
 
+// The elements over their norm: where that is 0, all of them are.
+at::Tensor direction(const Reduction& r, const Operands& o) {
+  const at::Tensor norm = with_reduced_dims(r, o.result, o);
+  return o.self.to(norm.scalar_type()) / at::where(norm == 0, at::ones({}, norm.options()), norm);
+}
+at::Tensor norm_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  return (with_reduced_dims(r, grad, o) * direction(r, o)).to(o.type);
+}
+at::Tensor norm_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return sum(r, tangent * direction(r, o), r.keepdim, o.result.scalar_type());
+}
+
 // By the operator's name in operators.def: one that lacks its row here does not compile.
 namespace derivatives {
 constexpr Derivative Sum{false, false, sum_backward, sum_forward};
@@ -128,6 +140,7 @@ constexpr Derivative AllNonzero{};
 constexpr Derivative LogSumExp{true, true, logsumexp_backward, logsumexp_forward};
 constexpr Derivative Variance{true, false, variance_backward, variance_forward};
 constexpr Derivative StandardDeviation{true, true, deviation_backward, deviation_forward};
+constexpr Derivative Norm2{true, true, norm_backward, norm_forward};
 }  // namespace derivatives
 
 }  // namespace

@@ -55,7 +55,7 @@ Mode parse_mode(c10::string_view mode) {
 at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r.op), ": the dtype ", in,
                               " of the input is not supported; accepted are ", kAccepted);
-  TORCH_CHECK(!traits_of(r.op).wants_floating() || at::isFloatingType(in), "reduce::", name(r.op),
+  TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r.op),
               ": the input needs a floating dtype, got ", in);
   if (signature_of(r.op) != Signature::typed) {
     const Gives gives = traits_of(r.op).gives;

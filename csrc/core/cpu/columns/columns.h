@@ -133,7 +133,7 @@ class ColumnsKernel {
   const int64_t block_rows_;  // chunks of as many go by blocks; 0: none do
   bool filled_ = false;
   alignas(64) char copies_[kChunk * kMaxGroup * 8];
-  static_assert(kRowsAtOnce * kColumnStripBytes <= kChunk * kMaxGroup * 8, "rows of a strip are copied there");
+  static_assert(kMostRowsAtOnce * kColumnStripBytes <= kChunk * kMaxGroup * 8, "rows of a strip are copied there");
   alignas(64) char tail_[kChunk * kMaxGroup * 8];
 };
 

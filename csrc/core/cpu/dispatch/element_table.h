@@ -6,6 +6,7 @@
 #include "core/cpu/transposed/bundle_leaves.h"
 #include "core/cpu/transposed/strip_group.h"
 #include "core/cpu/tree/chunks.h"
+#include "core/cpu/tree/endless.h"
 #include "core/problem/problem.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -23,11 +24,11 @@ void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t inde
       for (int64_t i = 0; i < count; ++i) out[i] = lifted(op, out[i], index + i * step, kAllExist);
     }
   } else {
-    using Word = word_of<Acc>;
-    Word block[kLeaves];
+    using Number = number_of<Acc>;
+    Number block[kLeaves];
     while (count > 0) {
       const int64_t size = count < kLeaves ? count : kLeaves;
-      convert<T, Word>(x, stride, size, block);
+      convert<T, Number>(x, stride, size, block);
       for (int64_t i = 0; i < size; ++i) out[i] = lifted(op, block[i], index + i * step, kAllExist);
       x += size * stride * static_cast<int64_t>(sizeof(T));
       index += size * step;
@@ -84,14 +85,29 @@ Elements<Acc> reading() {
 // Whether elements of some type are read by loops of their own: plans ask is_read_directly(). Vectors lift elements,
 // but the loops where the order is free do not.
 template <class Op, class Acc>
-constexpr bool are_read = order_free<Op, Acc> ? !(is_integer<word_of<Acc>> ? Op::lifts_integers : Op::lifts) &&
-                                                    !std::is_same<Acc, Int128>::value
-                                              : has_vectors<Op, Acc>;
+constexpr bool are_read =
+    order_free<Op, Acc>
+        ? !(is_integer<word_of<Acc>> ? Op::lifts_integers : Op::lifts) && !std::is_same<Acc, Int128>::value
+        : has_vectors<Op, word_of<Acc>> && (has_vectors<Op, Acc> || std::is_same<Acc, EndlessSum>::value);
+
+template <class Op>
+Elements<EndlessSum> endless() {
+  using Trees = EndlessTrees<Op>;
+  Elements<EndlessSum> e = converting<Op, double, EndlessSum>();
+  e.leaves = Trees::leaves;
+  e.trees = Trees::trees;
+  e.windows = Trees::windows;
+  e.chunks = Trees::chunks;
+  e.rest = Trees::rest;
+  return e;
+}
 
 template <class Op, class T, class Acc>
 Elements<Acc> common() {
   if constexpr (!are_read<Op, Acc>) {
     return converting<Op, T, Acc>();
+  } else if constexpr (std::is_same<Acc, EndlessSum>::value) {
+    return std::is_same<T, double>::value ? endless<Op>() : Elements<Acc>{};
   } else {
     return reading<Op, T, Acc>();
   }
@@ -110,7 +126,7 @@ Elements<Acc> elements_of() {
     else
       return converting<Op, T, Acc>();
   } else if constexpr (is_float && sizeof(Word) == 8) {
-    if constexpr (std::is_same<T, double>::value)
+    if constexpr (std::is_same<T, double>::value || Op::has_wider_kernels)
       return common<Op, T, Acc>();
     else if constexpr (Op::selects && !Op::needs_index)
       return {};

@@ -113,6 +113,11 @@ void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
       return reduce_in<Op, accumulator_of<Op, float>>(problem, plan, x, y, threads);
     case DType::Float64:
       return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, threads);
+    case DType::Endless:
+      if constexpr (computes_in<Op, Endless>) {
+        return reduce_in<Op, accumulator_of<Op, Endless>>(problem, plan, x, y, threads);
+      }
+      break;
     case DType::Int128:
       if constexpr (computes_in<Op, Int128>) return reduce_in<Op, Int128>(problem, plan, x, y, threads);
       break;

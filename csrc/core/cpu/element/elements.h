@@ -24,7 +24,10 @@ TR_HD int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }  // std:: 
 constexpr int kSubtrees = 16;
 
 // Rows that one loop over columns reads: enough that partial results are seldom touched, few enough for registers.
-constexpr int kRowsAtOnce = 8;
+constexpr int kMostRowsAtOnce = 8;
+// Rare operators have half as many loops: what they combine takes longer than touching partial results.
+template <class Op>
+constexpr int kRowsAtOnce = Op::has_few_kernels ? kMostRowsAtOnce / 2 : kMostRowsAtOnce;
 
 // How many chunks one call of `chunks` may take at most where the order is free.
 constexpr int64_t kFreeChunks = 64;
@@ -68,7 +71,7 @@ struct Elements {
   // out[i] = x[i * stride], which is element number index + i * step of its output: step is 1 or 0.
   void (*convert)(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, Acc* out) = nullptr;
   // out[i] = the tree over leaves of which each combines `steps` rows in sequence: row x[leaf * steps + step][i].
-  // Leaves are a power of two and have kRowsAtOnce rows at most.
+  // Leaves are a power of two and have kRowsAtOnce<Op> rows at most.
   void (*leaves)(const char* const* x, int steps, int leaves, int64_t count, Acc* out) = nullptr;
   // out[column] of a chunk of at least one row, `pitch` bytes apart, of adjacent columns that have kFewestBlockBytes in
   // a row at least. Null for integers, and for extremes without ExtremeVectors.

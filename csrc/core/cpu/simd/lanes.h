@@ -38,7 +38,8 @@ template <class Op, class Acc>
 constexpr bool has_vectors = false;
 #else
 template <class Op, class Acc>
-constexpr bool has_vectors = !order_free<Op, Acc> && fits_vectors<Op>;
+constexpr bool has_vectors =
+    !order_free<Op, Acc> && fits_vectors<Op> && std::is_same<number_of<Acc>, word_of<Acc>>::value;
 #endif
 
 // The operator where what is combined has been lifted.
@@ -102,9 +103,42 @@ TR_HD Vector<Acc> load(const Half* x) {
 #endif
 }
 
+// Narrower elements as doubles.
+#if defined(__AVX512F__)
+TR_HD Vector<double> load_as_double(const float* x) { return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(x)); }
+TR_HD Vector<double> load_as_double(const BFloat16* x) {
+  const __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+  return _mm512_maskz_cvtps_pd(0xff, _mm256_castsi256_ps(_mm256_slli_epi32(bits, 16)));
+}
+TR_HD Vector<double> load_as_double(const Half* x) {
+  return _mm512_maskz_cvtps_pd(0xff, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x))));
+}
+#elif defined(__AVX2__)
+TR_HD Vector<double> load_as_double(const float* x) { return _mm256_cvtps_pd(_mm_loadu_ps(x)); }
+TR_HD Vector<double> load_as_double(const BFloat16* x) {
+  const __m128i bits = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x)));
+  return _mm256_cvtps_pd(_mm_castsi128_ps(_mm_slli_epi32(bits, 16)));
+}
+TR_HD Vector<double> load_as_double(const Half* x) {
+  return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(x))));
+}
+#else
+template <class T>
+TR_HD Vector<double> load_as_double(const T* x) {
+  Vector<double> v{};
+  for (int i = 0; i < kLanes<double>; ++i) v[i] = widen<double>(x[i]);
+  return v;
+}
+#endif
+
 template <class T, class Acc>
 TR_HD Vector<Acc> load_at(const char* x, int i) {
-  return load<Acc>(reinterpret_cast<const T*>(x) + i);
+  const T* at = reinterpret_cast<const T*>(x) + i;
+  if constexpr (std::is_same<Acc, double>::value && sizeof(T) < sizeof(double)) {
+    return load_as_double(at);
+  } else {
+    return load<Acc>(at);
+  }
 }
 
 // The values of a, then b, at the places given for each I of a pack; GCC wants them as integers as wide as the values.

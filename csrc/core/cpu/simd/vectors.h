@@ -76,8 +76,9 @@ TR_HD V order(const V& v) {
 
 // Two bfloat16 in 32 bits are two floats, each but for the bits of the other: even and odd leaves come without a
 // shuffle, and combined are the first level of a tree. So two vectors of leaves are read as one of its pairs.
-template <class T, int Group>
-constexpr int kReadLevels = std::is_same<T, BFloat16>::value && Group == 1 ? 1 : 0;
+template <class T, class Acc, int Group>
+constexpr int kReadLevels =
+    std::is_same<T, BFloat16>::value && std::is_same<word_of<Acc>, float>::value && Group == 1 ? 1 : 0;
 
 template <class V>
 struct EvenOdd {
@@ -97,7 +98,7 @@ TR_HD EvenOdd<Vector<float>> load_pairs(const char* x, int i) {
 // Of neighbouring leaves, from place i on, one element each; and lifted.
 template <class T, class Acc, int Group>
 TR_HD auto read_elements(const char* x, int i) {
-  if constexpr (kReadLevels<T, Group> > 0) {
+  if constexpr (kReadLevels<T, Acc, Group> > 0) {
     return load_pairs(x, i);
   } else {
     return load_at<T, word_of<Acc>>(x, i);
@@ -160,7 +161,7 @@ constexpr int kVectorsPerFetch = 4;
 
 template <class Op, class T, class Acc, int Steps, int Group, int Vectors, bool Steadily>
 TR_HD Lanes<Op, Acc> chunk_levels(const char* const* x, int i, const char* ahead) {
-  constexpr int kRead = kReadLevels<T, Group>;
+  constexpr int kRead = kReadLevels<T, Acc, Group>;
   if constexpr (Steadily && Vectors == kVectorsPerFetch) {
     constexpr int64_t kLeaf = Steps * sizeof(T);
     prefetch_bytes(ahead + i * kLeaf, Vectors * kLanes<Acc> * kLeaf);
@@ -179,7 +180,7 @@ TR_HD Lanes<Op, Acc> chunk_levels(const char* const* x, int i, const char* ahead
 // Steadily, as many bytes are fetched from `ahead` on, some at a time.
 template <class Op, class T, class Acc, int Steps, int Group, int Vectors, bool Steadily>
 TR_HD Lanes<Op, Acc> chunk_subtrees(const char* const* x, int i, const char* ahead) {
-  return order<Acc, Group, log2_of(Vectors) - kReadLevels<T, Group>>(
+  return order<Acc, Group, log2_of(Vectors) - kReadLevels<T, Acc, Group>>(
       chunk_levels<Op, T, Acc, Steps, Group, Vectors, Steadily>(x, i, ahead));
 }
 
@@ -196,7 +197,7 @@ TR_HD Lanes<Op, Acc> tree_of(const Lanes<Op, Acc>* leaf) {
 
 template <class Op, class Acc, int Vectors, class T>
 TR_HD Lanes<Op, Acc> element_levels(const T* x) {
-  constexpr int kRead = kReadLevels<T, 1>;
+  constexpr int kRead = kReadLevels<T, Acc, 1>;
   if constexpr (Vectors > 1 << kRead) {
     constexpr int kHalf = Vectors / 2;
     const Lanes<Op, Acc> left = element_levels<Op, Acc, kHalf>(x);
@@ -209,7 +210,7 @@ TR_HD Lanes<Op, Acc> element_levels(const T* x) {
 // The trees of chunk_subtrees() where every element is a leaf.
 template <class Op, class Acc, int Vectors, class T>
 TR_HD Lanes<Op, Acc> element_subtrees(const T* x) {
-  return order<Acc, 1, log2_of(Vectors) - kReadLevels<T, 1>>(element_levels<Op, Acc, Vectors>(x));
+  return order<Acc, 1, log2_of(Vectors) - kReadLevels<T, Acc, 1>>(element_levels<Op, Acc, Vectors>(x));
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -41,7 +41,7 @@ TR_HD void unbundle(const Vector<Acc>* v, Acc* out, int64_t stride) {
 // The same from memory.
 template <class T, class Acc, int Columns>
 TR_HD void unbundle_line(const char* x, Acc* out, int64_t stride) {
-  if constexpr (kReadLevels<T, 1> > 0) {
+  if constexpr (kReadLevels<T, Acc, 1> > 0) {
     Vector<Acc> even[Columns / 2], odd[Columns / 2];
     TR_UNROLL
     for (int i = 0; i < Columns / 2; ++i) {

@@ -8,7 +8,7 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 // How many elements are read at a time: a vector of leaves, or of their pairs.
 template <class T, class Acc>
-constexpr int kReadWidth = kLanes<Acc> << kReadLevels<T, 1>;
+constexpr int kReadWidth = kLanes<Acc> << kReadLevels<T, Acc, 1>;
 
 // Up to `count` elements from x on, fewer than a read takes, and then identities: where a whole read finds them. No
 // byte behind the elements is touched.
@@ -20,9 +20,11 @@ class Edge {
     if (count == 0) return;
 #if defined(__AVX512F__)
     const uint32_t present = (uint32_t{1} << count) - 1;
-    if constexpr (kBytes == 32) {
+    if constexpr (kBytes == 32 && sizeof(T) == 2) {
       const __m256i others = _mm256_load_si256(reinterpret_cast<__m256i*>(bytes_));
       _mm256_store_si256(reinterpret_cast<__m256i*>(bytes_), _mm256_mask_loadu_epi16(others, present, x));
+    } else if constexpr (kBytes < 64) {  // elements that become doubles
+      copy_bytes(x, count * sizeof(T), bytes_);
     } else {
       __m512i v = _mm512_load_si512(bytes_);
       if constexpr (sizeof(T) == 2) v = _mm512_mask_loadu_epi16(v, present, x);

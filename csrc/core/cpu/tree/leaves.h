@@ -18,7 +18,7 @@ struct LeafType {
 // An element as what is combined.
 template <class Op, class Acc, class T>
 TR_HD Acc leaf_of(T x) {
-  return lift<Op>(element<word_of<Acc>>(x));
+  return lift<Op>(element<number_of<Acc>>(x));
 }
 
 template <class T, class Acc>
@@ -137,12 +137,8 @@ void leaves(const char* const* x, int steps, int leaves, int64_t count, Acc* out
       return read_leaves<Op, T, Acc, 1, 2>(x, count, out);
     case 14:
       return read_leaves<Op, T, Acc, 1, 4>(x, count, out);
-    case 18:
-      return read_leaves<Op, T, Acc, 1, 8>(x, count, out);
     case 31:
       return read_leaves<Op, T, Acc, 3, 1>(x, count, out);
-    case 32:
-      return read_leaves<Op, T, Acc, 3, 2>(x, count, out);
   }
   if constexpr (!order_free<Op, Acc>) {
     switch (10 * steps + leaves) {
@@ -150,12 +146,20 @@ void leaves(const char* const* x, int steps, int leaves, int64_t count, Acc* out
         return read_leaves<Op, T, Acc, 2, 1>(x, count, out);
       case 22:
         return read_leaves<Op, T, Acc, 2, 2>(x, count, out);
-      case 24:
-        return read_leaves<Op, T, Acc, 2, 4>(x, count, out);
       case 41:
         return read_leaves<Op, T, Acc, 4, 1>(x, count, out);
-      case 42:
-        return read_leaves<Op, T, Acc, 4, 2>(x, count, out);
+    }
+  }
+  if constexpr (kRowsAtOnce<Op> == kMostRowsAtOnce) {
+    switch (10 * steps + leaves) {
+      case 18:
+        return read_leaves<Op, T, Acc, 1, 8>(x, count, out);
+      case 32:
+        return read_leaves<Op, T, Acc, 3, 2>(x, count, out);
+    }
+    if constexpr (!order_free<Op, Acc>) {
+      if (steps == 2) return read_leaves<Op, T, Acc, 2, 4>(x, count, out);
+      return read_leaves<Op, T, Acc, 4, 2>(x, count, out);
     }
   }
 }

@@ -10,7 +10,7 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 // has stands for those in x[Steps] that do not fill a read.
 template <class Op, class T, class Acc, int Steps, int Vectors>
 TR_HD Lanes<Op, Acc> rest_levels(const char* const* x, int i, int longer, const char* edge) {
-  constexpr int kRead = kReadLevels<T, 1>;
+  constexpr int kRead = kReadLevels<T, Acc, 1>;
   if constexpr (Vectors > 1 << kRead) {
     constexpr int kHalf = Vectors / 2;
     const Lanes<Op, Acc> left = rest_levels<Op, T, Acc, Steps, kHalf>(x, i, longer, edge);
@@ -37,7 +37,7 @@ __attribute__((noinline)) void partial_step(const char* const* x, int longer, Ac
   for (int i = 0; i < kLeaves; i += kWidth) {
     Lanes<Op, Acc> v = in_all_lanes<Op>(Op::template identity<Acc>());  // of subtrees without an element
     if (Steps > 0 || i < longer) {
-      v = order<Acc, 1, log2_of(kVectors) - kReadLevels<T, 1>>(
+      v = order<Acc, 1, log2_of(kVectors) - kReadLevels<T, Acc, 1>>(
           rest_levels<Op, T, Acc, Steps, kVectors>(x, i, longer, edge.bytes()));
     }
     store_lanes<Op>(v, out + i / kVectors);

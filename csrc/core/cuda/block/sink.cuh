@@ -36,12 +36,24 @@ __device__ __forceinline__ auto finish(Acc v, count_of<O> count, Ending ending, 
   }
 }
 
+// The same of a floating sum, which may end as a mean or as a root.
+template <class O, class Acc>
+__device__ __forceinline__ auto finish_sum(Acc v, int64_t n, Ending ending) {
+  if (ending == Ending::Quotient) return divide_by_count(v, n);
+  if constexpr (O::has_wider_kernels && std::is_same<Acc, double>::value) {
+    if (ending == Ending::Root) return __builtin_sqrt(v);
+  }
+  return O::finish(v, n);
+}
+
 // Results of other types than the likely one, and endings of integers that are not their own. A call: as a part of
 // every write it would be most of a kernel's code.
 template <class O, class Acc>
 __device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type, Ending ending, count_of<O> count,
                                             Acc v, uint64_t mirror) {
-  if constexpr (O::adds && is_scalar<Acc>) {
+  if constexpr (O::adds && std::is_floating_point<Acc>::value) {
+    return store<O>(out, place, type, finish_sum<O>(v, count, ending));
+  } else if constexpr (O::adds && is_scalar<Acc>) {
     if (ending == Ending::Quotient) return store<O>(out, place, type, divide_by_count(v, count));
   }
   if constexpr (O::adds && std::is_same<Acc, int64_t>::value) {
@@ -60,6 +72,9 @@ __device__ __forceinline__ void write(void* out, int64_t place, DType type, Endi
   const bool likely = type == dtype_of<Likely>::value;
   if constexpr (O::adds && std::is_floating_point<Acc>::value) {
     if (likely && ending == Ending::Quotient) return put<Likely>(out, place, divide_by_count(v, count));
+    if constexpr (O::has_wider_kernels && std::is_same<Acc, double>::value) {
+      if (likely && ending == Ending::Root) return put<Likely>(out, place, __builtin_sqrt(v));
+    }
   }
   const bool is_own = O::has_correction || ending == Ending::Own;
   if (!likely || !is_own) return write_unlikely<O>(out, place, type, ending, count, v, mirror);

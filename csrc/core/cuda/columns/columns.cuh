@@ -33,8 +33,7 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
     if constexpr (!is_scalar<Acc>) {
       pack.e[e] = Narrow<Out, Finished<O, Acc>>::from(finish<O>(c.e[e], count_for<O>(s.count), s.ending, 0));
     } else if constexpr (O::adds && std::is_floating_point<Acc>::value) {
-      pack.e[e] = Narrow<Out, Acc>::from(s.ending == Ending::Quotient ? divide_by_count(c.e[e], s.count.n)
-                                                                      : O::finish(c.e[e], s.count.n));
+      pack.e[e] = Narrow<Out, Acc>::from(finish_sum<O>(c.e[e], s.count.n, s.ending));
     } else {
       pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.count.n));
     }

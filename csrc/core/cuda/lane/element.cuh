@@ -183,7 +183,7 @@ struct Element {
   template <class To, class How>
   __device__ __forceinline__ To value(How& how, const Source& s, int64_t index, int64_t n) const {
     static_assert(!O::masks_missing_integers || is_floating(dtype_of<In>::value), "integers are read as any element");
-    return lifted(how, widen<word_of<To>>(adapted<O, In>(raw(), s)), index, n);
+    return lifted(how, widen<number_of<To>>(adapted<O, In>(raw(), s)), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {

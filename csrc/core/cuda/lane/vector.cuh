@@ -26,7 +26,7 @@ struct Numbers {
 template <class In, class O, class To>
 __device__ __forceinline__ void widen_all(O& op, const uint4& raw, const Source& source, const Numbers& numbers,
                                           To (&to)[vector_width<In>]) {
-  using Word = word_of<To>;
+  using Word = number_of<To>;
   const auto lift = [&](Word x, int e) { return lifted(op, x, numbers.first + e * numbers.step, numbers.n); };
   const uint4 bits = adapted<O, In>(raw, source);
   if constexpr (std::is_same<In, BFloat16>::value && std::is_same<Word, float>::value) {

@@ -10,6 +10,8 @@ cudaError_t launch_operator(const Plan& plan, const Problem& p, const Buffers& b
       return launch_typed<O, float>(plan, p, b, stream, dependent);
     case DType::Float64:
       return launch_typed<O, double>(plan, p, b, stream, dependent);
+    case DType::Endless:
+      return launch_typed<O, Endless>(plan, p, b, stream, dependent);
     case DType::Int128:
       return launch_typed<O, Int128>(plan, p, b, stream, dependent);
     default:

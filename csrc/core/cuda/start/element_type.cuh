@@ -17,9 +17,9 @@ struct Tag {
 template <class O, class In, class Acc>
 constexpr kernels::Types types_of_instance() {
   if constexpr (std::is_same<In, Any>::value) {
-    return {traits_of<O>(), dtype_of<word_of<Acc>>::value, dtype_of<word_of<Acc>>::value, false, /*untyped=*/true};
+    return {traits_of<O>(), dtype_of<number_of<Acc>>::value, dtype_of<number_of<Acc>>::value, false, /*untyped=*/true};
   } else {
-    return {traits_of<O>(), dtype_of<In>::value, dtype_of<word_of<Acc>>::value, is_tested<In>, false};
+    return {traits_of<O>(), dtype_of<In>::value, dtype_of<number_of<Acc>>::value, is_tested<In>, false};
   }
 }
 
@@ -49,7 +49,7 @@ cudaError_t with_element_type(const Problem& p, F f) {
                      call_if(Tag<Bool>{}) || call_if(Tag<uint8_t>{}) || call_if(Tag<int8_t>{}) ||
                      call_if(Tag<int16_t>{}) || call_if(Tag<NonZero<uint16_t>>{}) ||
                      call_if(Tag<NonZero<uint32_t>>{}) || call_if(Tag<NonZero<uint64_t>>{});
-  if constexpr (kernels::are_untyped(traits_of<O>(), dtype_of<word_of<Acc>>::value)) {
+  if constexpr (kernels::are_untyped(traits_of<O>(), dtype_of<number_of<Acc>>::value)) {
     if (!typed) return f(Tag<Any>{});
   }
   return status;

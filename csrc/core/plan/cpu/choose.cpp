@@ -123,6 +123,7 @@ bool is_read_directly(const Problem& p, int vectors) {
   if (p.tested) return op.adds && !op.lifts_integers;
   if (!op.fits_vectors || (!is_floating(p.compute) && op.lifts_integers)) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
+  if (op.has_wider_kernels && (p.in != DType::Float64 || p.compute == DType::Endless)) return is_floating(p.compute);
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
 }
 

@@ -26,7 +26,10 @@ constexpr bool are_typed(const Types& t) {
     case DType::Float32:
       return is_floating(t.in) && t.in != DType::Float64;
     case DType::Float64:
-      return t.in == DType::Float64 || (t.in == DType::Float32 && t.op.widens());
+      return t.in == DType::Float64 || (t.in == DType::Float32 && t.op.widens()) ||
+             (is_floating(t.in) && t.op.has_wider_kernels);
+    case DType::Endless:
+      return t.in == DType::Float64 && t.op.has_wider_kernels;
     case DType::Int128:
       return t.op.sums_in_128_bits && t.in == DType::Int64;
     default:
@@ -42,8 +45,11 @@ constexpr bool are_untyped(const TraitsOf& op, DType compute) {
 // Rare: without the kernels that only some layouts of common types need.
 constexpr bool are_few(const Types& t) { return t.op.has_few_kernels || t.tested; }
 
-// Accumulators of several words have kernels for aligned loads and for single elements, in the canonical order.
-constexpr bool are_scalar(const Types& t) { return has_scalars(t.op, t.compute); }
+// Accumulators of several words, and elements of rare operators in a wider compute type, have kernels for aligned loads
+// and for single elements, in the canonical order.
+constexpr bool are_scalar(const Types& t) {
+  return has_scalars(t.op, t.compute) && !(t.op.has_wider_kernels && t.compute == DType::Float64 && t.in != t.compute);
+}
 
 constexpr bool have_rows(const Types& t, Access a) {
   const auto element = static_cast<int64_t>(size_of(t.in));
