@@ -1,5 +1,6 @@
 """Columns of which 16-byte loads take none, at multiples of two elements: neighbours are read two at a time."""
 
+import functools
 import itertools
 
 import pytest
@@ -25,6 +26,12 @@ CASES = [
 STACKED = [((2000, 2, 148), (2000, 2, 148), 1), ((900, 3, 150), (901, 4, 154), 1), ((400, 4, 702), (401, 5, 710), 1)]
 
 
+@functools.lru_cache(maxsize=8)
+def expected_of(shape, dtype, dim, op):
+    """The same at every place, of which pytest has one after the other."""
+    return model(fill(shape, dtype), dim, op=op)
+
+
 @pytest.mark.parametrize("shift", [0, 1, 2], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("shape, whole, dim", CASES + STACKED, ids=str)
@@ -36,7 +43,7 @@ def test_bits(shape, whole, dim, dtype, shift, device):
     x.copy_(fill(shape, dtype))
     x = memory.to(device)[shift:].view(whole)[corner]
     for op in ("sum", "mean", "amax", "amin") if dtype.is_floating_point else ("sum", "amax"):
-        expected, call = model(x, dim, op=op), getattr(torch_reduce, op)
+        expected, call = expected_of(shape, dtype, dim, op), getattr(torch_reduce, op)
         assert_same_bits(call(x, dim), expected, op)
         for split, vector in itertools.product((0, 1, 2, 4, 16), (None, False)) if x.is_cuda else ():
             with constrained_plan("columns", vector=vector, split=split):

@@ -84,6 +84,30 @@ def test_gradients_of_samples(op, device):
         torch.testing.assert_close(*grads, msg=lambda m: f"{tuple(x.shape)} {args} {kwargs}: {m}")  # noqa: B023
 
 
+def norms(device, dtype, **options):
+    """The samples of linalg.vector_norm that ask for the Euclidean norm: input and keywords."""
+    (info,) = (info for info in op_db if info.name == "linalg.vector_norm")
+    for sample in info.sample_inputs(device, dtype, **options):
+        if sample.kwargs.pop("ord", 2) == 2:
+            yield sample.input, sample.kwargs
+
+
+def test_samples_of_vector_norm(device):
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        for x, kwargs in norms(device, dtype):
+            actual, expected = torch_reduce.norm2(x, **kwargs), torch.linalg.vector_norm(x, 2, **kwargs)
+            assert (actual.dtype, actual.shape, actual.device) == (expected.dtype, expected.shape, expected.device)
+            assert_same_bits(actual, model(x, op="norm2", **kwargs), f"{tuple(x.shape)} {kwargs}")
+            torch.testing.assert_close(actual, expected, equal_nan=True)
+    checked = 0
+    for x, kwargs in norms(device, torch.float64, requires_grad=True):
+        results = [torch_reduce.norm2(x, **kwargs), torch.linalg.vector_norm(x, 2, **kwargs)]
+        grads = [torch.autograd.grad(r.sum(), x)[0] for r in results]
+        torch.testing.assert_close(*grads, msg=lambda m: f"{tuple(x.shape)} {kwargs}: {m}")  # noqa: B023
+        checked += 1
+    assert checked >= 10
+
+
 @pytest.mark.parametrize("op", ["amax", "amin", "mean"])
 def test_errors_of_samples(op, device):
     """Where torch refuses, so do these operators, with the same type; test_errors looks at the words."""

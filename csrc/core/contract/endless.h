@@ -27,8 +27,14 @@ TR_HD EndlessSum square(Endless x) {
   return {order::multiply(s, s)};
 }
 
+// The magnitudes whose squares are normal numbers of fp64, and the sums of a chunk's squares too: such sums have the
+// same bits in fp64. 0 changes nothing beside them.
+constexpr double kLeastPlain = 0x1p-511, kMostPlain = 0x1p480;
+
 // Below all others.
 constexpr TR_HD EndlessSum no_square() { return {{0, -order::kLastExponent<int64_t>}}; }
+
+TR_HD EndlessSum of_plain(double sum) { return sum == 0 ? no_square() : EndlessSum{order::scaled(sum)}; }
 
 // Two units apart, the lower one is nothing beside the upper one; but NaN stays.
 TR_HD EndlessSum add(EndlessSum a, EndlessSum b) {

@@ -1,4 +1,5 @@
-// Products and sums of exponentials of a few elements, combined as they are: most need no exponent of their own.
+// Products, and sums of exponentials and of squares, of a few elements, combined as they are: most need no exponent of
+// their own.
 #pragma once
 
 #include <limits>
@@ -98,6 +99,32 @@ struct PlainExponentials : Traits {
   }
 };
 
+// Squares and their sums in fp64. Keeps the ends of the elements' magnitudes.
+struct PlainSquares : Traits {
+  double least = kMostPlain, most = 0;
+
+  template <class>
+  static constexpr TR_HD double identity() {
+    return 0;
+  }
+  TR_HD double lift(double x) {
+    const double magnitude = x < 0 ? -x : x;
+    least = magnitude < least && magnitude > 0 ? magnitude : least;
+    most = magnitude > most ? magnitude : most;
+    return x * x;
+  }
+  TR_HD double combine(double a, double b) const { return a + b; }
+  static TR_HD EndlessSum scaled(double sum) { return of_plain(sum); }
+  // NaN is in the sums alone.
+  template <int Count>
+  TR_HD bool are_plain(const double (&sum)[Count]) const {
+    bool are = least >= kLeastPlain && most < kMostPlain;
+    TR_UNROLL
+    for (const double& s : sum) are = are && s == s;
+    return are;
+  }
+};
+
 // Looks whether elements are near but for those that are -infinity.
 template <class T>
 struct NearOrNone : PlainExponentials<T> {
@@ -113,16 +140,33 @@ struct NearOrNone : PlainExponentials<T> {
   TR_HD T combine(T a, T) const { return a; }
 };
 
-template <class O, class Acc>
-using Plain = std::conditional_t<O::multiplies, PlainProducts<word_of<Acc>>, PlainExponentials<word_of<Acc>>>;
-template <class O, class Acc>
-constexpr bool has_plain = (O::multiplies || O::adds_exponentials) && !is_scalar<Acc>;
+// How elements are combined as they are, by what is combined of them.
+template <class Acc>
+struct PlainOf {
+  using type = void;
+};
+template <class T>
+struct PlainOf<order::Scaled<T>> {
+  using type = PlainProducts<T>;
+};
+template <class T>
+struct PlainOf<Exponentials<T>> {
+  using type = PlainExponentials<T>;
+};
+template <>
+struct PlainOf<EndlessSum> {
+  using type = PlainSquares;
+};
+template <class Acc>
+using Plain = typename PlainOf<Acc>::type;
+template <class Acc>
+constexpr bool has_plain = !std::is_void<Plain<Acc>>::value;
 
 // What f(how, to) makes of elements: it combines them by how.combine(), once or twice, in the compute type first.
 template <class O, class Acc, int Count, class F>
 TR_HD void combine_elements(Acc (&to)[Count], F f) {
-  if constexpr (has_plain<O, Acc>) {
-    Plain<O, Acc> plain;
+  if constexpr (has_plain<Acc>) {
+    Plain<Acc> plain;
     word_of<Acc> value[Count];
     f(plain, value);
     if (plain.are_plain(value)) {

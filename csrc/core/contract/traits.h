@@ -37,8 +37,6 @@ struct Traits {
   static constexpr bool masks_missing_integers = false;
   // lift() takes the element's number among those of its output too.
   static constexpr bool needs_index = false;
-  // combine() is multiplication. Of several words, it is that of order::Scaled.
-  static constexpr bool multiplies = false;
   // combine() is addition of Exponentials.
   static constexpr bool adds_exponentials = false;
   // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.

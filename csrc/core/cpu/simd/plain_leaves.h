@@ -39,7 +39,7 @@ __attribute__((noinline)) auto leaf_of_lifted(int count, V a, V b, V c, V d) {
 // Elements x[0], x[1], ..., lifted and combined in that sequence.
 template <class Op, class V>
 TR_HD accumulator_of<Op, V> leaf_of(int count, V a, V b, V c, V d) {
-  Plain<Op, accumulator_of<Op, V>> plain;
+  Plain<accumulator_of<Op, V>> plain;
   V leaf[] = {plain.lift(a)};
   if (count > 1) leaf[0] = plain.combine(leaf[0], plain.lift(b));
   if (count > 2) leaf[0] = plain.combine(leaf[0], plain.lift(c));

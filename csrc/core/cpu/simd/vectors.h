@@ -143,7 +143,7 @@ TR_HD EvenOdd<accumulator_of<Op, V>> leaf_of_plain(const EvenOdd<V> (&x)[Count])
 // Neighbouring leaves of `Steps` elements each, from place i on.
 template <class Op, class T, class Acc, int Steps, int Group>
 TR_HD auto read_steps(const char* const* x, int i) {
-  if constexpr (Op::lifts && has_plain<Op, Acc> && has_lanes_of_words<Op, Acc>) {
+  if constexpr (Op::lifts && has_plain<Acc> && has_lanes_of_words<Op, Acc>) {
     std::decay_t<decltype(read_elements<T, Acc, Group>(x[0], i))> element[Steps];
     for (int s = 0; s < Steps; ++s) element[s] = read_elements<T, Acc, Group>(x[s], i);
     return leaf_of_plain<Op>(element);

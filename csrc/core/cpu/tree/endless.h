@@ -6,13 +6,12 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-// Whether squares of `count` elements are normal numbers or zero, and neither their sums overflow.
+// Whether the squares of `count` elements are plain, or 0.
 TR_HD bool have_plain_squares(const double* x, int64_t count) {
-  constexpr double kLeast = 0x1p-511, kMost = 0x1p480;
   int64_t others = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double magnitude = x[i] < 0 ? -x[i] : x[i];
-    const bool is_zero = magnitude == 0, is_plain = (magnitude >= kLeast) & (magnitude < kMost);
+    const bool is_zero = magnitude == 0, is_plain = (magnitude >= kLeastPlain) & (magnitude < kMostPlain);
     others |= static_cast<int64_t>(!(is_zero | is_plain));
   }
   return others == 0;
@@ -24,8 +23,7 @@ struct EndlessTrees {
 
   // of[i] = plain[i], squares or sums of them.
   static void take(const double* plain, int64_t count, Acc* of) {
-    for (int64_t i = 0; i < count; ++i)
-      of[i] = plain[i] == 0 ? Op::template identity<Acc>() : Acc{order::scaled(plain[i])};
+    for (int64_t i = 0; i < count; ++i) of[i] = of_plain(plain[i]);
   }
 
   static Acc lifted(double x) { return Op::lift(Endless{x}); }
