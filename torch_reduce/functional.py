@@ -271,7 +271,7 @@ def norm2(
     Squares and their sum neither overflow nor underflow on the way: those of float16, bfloat16 and float32 are exact in
     float64 and add there, those of float64 add as in float64 with an exponent that has no end. The root rounds once in
     float64, then to the output type. The norm of no elements is 0. The gradient of a norm that is 0 is 0, as that of
-    :func:`torch.linalg.vector_norm`.
+    :func:`torch.linalg.vector_norm`. Under autocast on CUDA the result is float32, as that of :func:`torch.norm`.
 
     Args:
         x: tensor of a floating type, of any shape and strides.
