@@ -1,0 +1,135 @@
+// The largest and the smallest element, and where they stand.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include "core/contract/accumulator.h"
+#include "core/contract/traits.h"
+
+namespace torch_reduce {
+
+// NaN wins and +0 > -0, so the result is one of a set that has a total order: the order of combining is free.
+// Written as selects so that loops over it vectorise.
+template <class Acc, bool Largest>
+TR_HD Acc extreme(Acc a, Acc b) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same<Acc, float>::value) {  // one instruction with these very rules
+    float m;
+    if constexpr (Largest) {
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+    } else {
+      asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
+    }
+    return m;
+  }
+#endif
+  const Acc r = (Largest ? a > b : a < b) ? a : b;
+  if constexpr (std::is_floating_point<Acc>::value) {
+    using Bits = std::conditional_t<sizeof(Acc) == 4, uint32_t, uint64_t>;
+    // The other way round, which is one instruction too, gives the same but for zeros of both signs and for NaN.
+    const Acc s = (Largest ? b > a : b < a) ? b : a;
+    const Bits x = bit_cast<Bits>(r), y = bit_cast<Bits>(s);
+#if defined(__CUDA_ARCH__)
+    const bool unordered = a != a || b != b;
+#else
+    const bool unordered = __builtin_isunordered(a, b);  // one comparison, where GCC makes two of the other
+#endif
+    return bit_cast<Acc>((Largest ? x & y : x | y) | (unordered ? ~Bits(0) : Bits(0)));
+  }
+  return r;
+}
+
+struct Max : Traits {
+  static constexpr Gives gives = Gives::Element;
+  static constexpr bool selects = true;
+  static constexpr bool is_max = true;
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return std::is_floating_point<Acc>::value ? -std::numeric_limits<Acc>::infinity()
+                                              : std::numeric_limits<Acc>::lowest();
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    return extreme<Acc, true>(a, b);
+  }
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a;
+  }
+};
+
+struct Min : Traits {
+  static constexpr Gives gives = Gives::Element;
+  static constexpr bool selects = true;
+  static constexpr bool mirrored = true;
+  static constexpr bool is_max = false;
+  template <class Acc>
+  static constexpr TR_HD Acc identity() {
+    return std::is_floating_point<Acc>::value ? std::numeric_limits<Acc>::infinity() : std::numeric_limits<Acc>::max();
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    return extreme<Acc, false>(a, b);
+  }
+  template <class Acc>
+  static TR_HD Acc finish(Acc a, int64_t) {
+    return a;
+  }
+};
+
+// Where the first of the largest elements stands. NaN is larger than any other.
+struct ArgMax : Traits {
+  template <class Word>
+  using Accumulator = Indexed<Word>;
+  static constexpr bool lifts = true, lifts_integers = true;
+  static constexpr bool needs_index = true;
+  static constexpr bool selects = true;
+  static constexpr Gives gives = Gives::Int64;
+  static constexpr bool has_few_kernels = true;
+  template <class Word>
+  static TR_HD Indexed<Word> lift(Word x, int64_t index) {
+    return {key_of(x), static_cast<typename Indexed<Word>::Index>(-1 - index)};
+  }
+  // Of elements and of what is combined.
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return Max::identity<T>();
+    } else {
+      return {std::numeric_limits<typename T::Key>::lowest(), typename T::Index(0)};
+    }
+  }
+  template <class Acc>
+  static TR_HD Acc combine(Acc a, Acc b) {
+    const bool takes_b = b.rank() > a.rank();
+    return {takes_b ? b.key : a.key, takes_b ? b.ahead : a.ahead};
+  }
+  template <class Acc>
+  static TR_HD int64_t finish(Acc a, int64_t) {
+    return static_cast<int64_t>(static_cast<decltype(a.ahead)>(~a.ahead));
+  }
+};
+
+// Where the first of the smallest elements stands: of the largest, by keys that are mirrored. NaN keeps its own.
+struct ArgMin : ArgMax {
+  static constexpr bool mirrored = true;
+  template <class Word>
+  static TR_HD Indexed<Word> lift(Word x, int64_t index) {
+    if constexpr (std::is_integral<Word>::value) {
+      return ArgMax::lift(~x, index);
+    } else {
+      return ArgMax::lift(-x, index);
+    }
+  }
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return Min::identity<T>();
+    } else {
+      return ArgMax::identity<T>();
+    }
+  }
+};
+
+}  // namespace torch_reduce
