@@ -11,27 +11,31 @@ class Operator:
 
     Attributes:
         name: its name there.
-        packet: the callable, ``torch.ops.reduce.<name>``.
+        packet: the callable, ``torch.ops.reduce.<name>``; for an operator of two results the one that gives both in the
+            last dim of one tensor, ``torch.ops.reduce._<name>``.
         takes_dtype: whether it takes ``dtype=`` and ``mode=``; not where the result has one
             type, as an element of ``x``, an index or a count.
         takes_correction: whether it takes ``correction=``.
+        gives_pair: whether it has two results.
     """
 
     name: str
     packet: torch._ops.OpOverloadPacket
     takes_dtype: bool
     takes_correction: bool
+    gives_pair: bool
 
 
 def _reductions() -> dict[str, Operator]:
     """By name, in the order of names. A reduction has a tensor, ``dim`` and ``keepdim``, and an ``out`` overload."""
     found = {}
     for full in torch._C._dispatch_get_all_op_names():
-        name = full.removeprefix("reduce::").removesuffix(".out")
-        if full == f"reduce::{name}.out":
-            packet = getattr(torch.ops.reduce, name)
+        registered = full.removeprefix("reduce::").removesuffix(".out")
+        if full == f"reduce::{registered}.out":
+            packet = getattr(torch.ops.reduce, registered)
             arguments = {argument.name for argument in packet.default._schema.arguments}
-            found[name] = Operator(name, packet, "dtype" in arguments, "correction" in arguments)
+            name = registered.removeprefix("_")
+            found[name] = Operator(name, packet, "dtype" in arguments, "correction" in arguments, name != registered)
     return dict(sorted(found.items()))
 
 

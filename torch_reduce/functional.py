@@ -4,9 +4,9 @@ In every function ``dim`` names the dims to reduce; None or an empty list means 
 the end. A dim may also be an integer of NumPy or a 0-d tensor. The result has the shape of ``x`` without these dims, or
 with size 1 in their place where ``keepdim`` is true. As in torch, ``input``, ``axis`` and ``keepdims`` are other names
 of ``x``, ``dim`` and ``keepdim``. Accepted are tensors of bool, every integer type, float16, bfloat16, float32 and
-float64, with any strides and any alignment, 0-d and empty ones too, and jagged tensors of these. No copy of the input
-is made. The functions are differentiable (twice) and work under ``torch.func``, ``torch.compile`` and ``torch.export``;
-with ``out=`` they are not differentiable.
+float64, with any strides and any alignment, 0-d and empty ones too, and jagged tensors of these; on CUDA, with at
+most 32 dims that are not one dim in memory. No copy of the input is made. The functions are differentiable (twice)
+and work under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not differentiable.
 
 In the modes ``"deterministic"`` and ``"atomic"`` finite sums may overflow on the way: the sum of
 ``[3e38, 3e38, -3e38, -3e38]`` in float32 is NaN. Mode ``"exact"`` gives 0, its real value. What is promised of bits
@@ -106,7 +106,7 @@ def _call_jagged(
     out: Tensor | None,
     keywords: dict,
 ) -> Tensor:
-    name = op._qualified_op_name.removeprefix("reduce::")
+    name = op._qualified_op_name.removeprefix("reduce::").removeprefix("_")
     if out is not None:
         raise NotImplementedError(f"reduce::{name}: no out= for nested tensors")
     call = lambda x, dims, keepdim: op.default(x, dims, keepdim, **keywords)  # noqa: E731
@@ -537,8 +537,53 @@ def std(
     return _call_spread(_reduce.std, x, dim, keepdim, correction, unbiased, out, names)
 
 
-def _function_of(operator: Operator) -> Callable[..., Tensor]:
-    """The function of a registered operator that has no text of its own above."""
+def var_mean(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+    **names: Unpack[TorchNames],
+) -> tuple[Tensor, Tensor]:
+    """The variance, as :func:`var` gives it, and the mean, from one read of ``x``.
+
+    The mean is the sum of the elements in twice their precision, divided by their number there, and rounded once to the
+    type of ``x``. It is at least as good as that of :func:`mean`, whose bits it need not have.
+
+    Arguments and errors are those of :func:`var`, without ``out``.
+
+    Returns:
+        Two tensors on the device of ``x``, of its dtype: views of one piece of memory.
+
+    Example:
+        >>> torch_reduce.var_mean(torch.tensor([1.0, 2.0, 4.0, 5.0]))
+        (tensor(3.3333), tensor(3.))
+    """
+    both = _call_spread(_reduce._var_mean, x, dim, keepdim, correction, unbiased, None, names)
+    return both.select(-1, 0), both.select(-1, 1)
+
+
+def std_mean(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    unbiased: bool | None = None,
+    **names: Unpack[TorchNames],
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation, as :func:`std` gives it, and the mean, as :func:`var_mean` does.
+
+    Arguments, results and errors are those of :func:`var_mean`.
+    """
+    both = _call_spread(_reduce._std_mean, x, dim, keepdim, correction, unbiased, None, names)
+    return both.select(-1, 0), both.select(-1, 1)
+
+
+def function_of(operator: Operator) -> Callable[..., Tensor]:
+    """A function of a registered operator, in one tensor where it has two results. Those without a text above are made
+    so."""
 
     def typed(
         x: Tensor | None = None,
@@ -585,6 +630,6 @@ def _function_of(operator: Operator) -> Callable[..., Tensor]:
 
 
 for _name in REDUCTIONS.keys() - globals().keys():
-    globals()[_name] = _function_of(REDUCTIONS[_name])
+    globals()[_name] = function_of(REDUCTIONS[_name])
 
 __all__ = sorted(REDUCTIONS)

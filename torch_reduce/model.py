@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from .elementary import exp_of_near, log_of_normal, numbers_of_exp
-from .variance_model import added_moments, deviation, moments, no_moments, variance
+from .variance_model import added_moments, deviation, mean, moments, no_moments, variance
 
 Dims = int | Sequence[int] | None
 
@@ -205,6 +205,11 @@ def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
     return twin
 
 
+def _both(function: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor]:
+    """A function of two results, with both in the last dim of one tensor."""
+    return lambda x, dim=None: torch.stack(function(x, reduced_dims(x.ndim, dim)), -1)
+
+
 def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
     return (x if x.is_floating_point() else x.long()).square().sum(dim)
 
@@ -223,6 +228,7 @@ class Meaning:
     floating: bool = False  # the result is, whatever the elements are
     outgrows_integers: bool = False  # integers with a floating result accumulate in fp64
     spread: Callable[[np.ndarray, int, float], np.ndarray] | None = None  # as finish, but with a correction of n
+    second: Callable[[np.ndarray, int], np.ndarray] | None = None  # as finish: another result, in the last dim
     integers: bool = True  # elements may be
     wider: bool = False  # computes in fp64, whatever the elements are
     wrapping: np.ufunc = np.add  # combines integers, in any order
@@ -287,6 +293,26 @@ MEANING = {
     ),
     "std": Meaning(
         lift=moments, combine=added_moments, identity=no_moments, spread=deviation, integers=False, result=_same
+    ),
+    "var_mean": Meaning(
+        lift=moments,
+        combine=added_moments,
+        identity=no_moments,
+        spread=variance,
+        second=mean,
+        integers=False,
+        result=_same,
+        twin=_both(torch.var_mean),
+    ),
+    "std_mean": Meaning(
+        lift=moments,
+        combine=added_moments,
+        identity=no_moments,
+        spread=deviation,
+        second=mean,
+        integers=False,
+        result=_same,
+        twin=_both(torch.std_mean),
     ),
     "norm2": Meaning(
         lift=_scaled_squares,
@@ -361,10 +387,11 @@ def rows(x: Tensor, dim: Dims = None) -> Tensor:
     return x.detach().cpu().permute(kept + reduced).reshape(sizes)
 
 
-def result_shape(shape: Sequence[int], dim: Dims = None, keepdim: bool = False) -> tuple[int, ...]:
-    """The shape of the result."""
+def result_shape(shape: Sequence[int], dim: Dims = None, keepdim: bool = False, *, op: str = "sum") -> tuple[int, ...]:
+    """The shape of the result. Of two, the last dim holds both."""
     reduced = reduced_dims(len(shape), dim)
-    return tuple(1 if d in reduced else s for d, s in enumerate(shape) if keepdim or d not in reduced)
+    kept = tuple(1 if d in reduced else s for d, s in enumerate(shape) if keepdim or d not in reduced)
+    return kept if MEANING[op].second is None else (*kept, 2)
 
 
 def round_once(values: np.ndarray, dtype: torch.dtype) -> Tensor:
@@ -398,8 +425,10 @@ def model(
     dtype: torch.dtype | None = None,
     correction: float | None = None,
 ) -> Tensor:
-    """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor."""
-    shape = result_shape(x.shape, dim, keepdim)
+    """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor. Of two results, the last
+    dim holds both.
+    """
+    shape = result_shape(x.shape, dim, keepdim, op=op)
     elements = rows(x, dim)
     meaning = MEANING[op]
     if meaning.extreme is not None:
@@ -424,6 +453,8 @@ def model(
             if meaning.spread is None
             else meaning.spread(total, n, 1 if correction is None else correction)
         )
+        if meaning.second is not None:
+            result = np.stack([result, meaning.second(total, n)], -1)
         return round_once(result, dtype).reshape(shape)
 
 

@@ -6,14 +6,14 @@ order (:mod:`torch_reduce.model`) is exported here too.
 import contextlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from . import explain
+from . import explain, functional
 from ._schemas import REDUCTIONS
 from .model import MEANING, Dims, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
 
@@ -30,12 +30,15 @@ __all__ = [
     "cpu_capability",
     "error_bound",
     "fill",
+    "function_of",
     "gives_floating",
     "gives_index",
+    "gives_pair",
     "has_gradient",
     "legal_plans",
     "model",
     "num_threads",
+    "operator_of",
     "order_fill",
     "output_dtype",
     "reference",
@@ -60,6 +63,22 @@ FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 DTYPES = (torch.bool, *INTEGERS, *FLOATING)
 OPS = tuple(REDUCTIONS)
 """Every reduction that is registered, by name."""
+
+
+def function_of(op: str) -> Callable[..., Tensor]:
+    """The function of ``torch_reduce``; of two results, one that gives both in the last dim of one tensor."""
+    operator = REDUCTIONS[op]
+    return functional.function_of(operator) if operator.gives_pair else getattr(functional, op)
+
+
+def operator_of(op: str) -> torch._ops.OpOverloadPacket:
+    """The operator of ``torch.ops.reduce``; of two results, the one that gives both in the last dim of one tensor."""
+    return REDUCTIONS[op].packet
+
+
+def gives_pair(op: str) -> bool:
+    """Whether an operator has two results."""
+    return REDUCTIONS[op].gives_pair
 
 
 def takes_dtype(op: str) -> bool:

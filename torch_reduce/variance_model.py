@@ -44,16 +44,30 @@ def added_moments(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return found
 
 
+def mean(found: np.ndarray, n: int) -> np.ndarray:
+    count, total = np.float64(n), found["sum"]
+    if len(found.dtype.names) == 2:
+        return total / count + 0.0
+    high, low = _divided(found, n)
+    return np.where(np.isfinite(total), (high + low) + 0.0, total / count)
+
+
+def _divided(found: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean as a sum of two."""
+    count, total = np.float64(n), found["sum"]
+    high = total / count
+    scaled = high * count
+    rest = (total.astype(np.longdouble) - scaled - _lacks(high, np.full_like(high, count), scaled)).astype(np.float64)
+    return high, (rest + found["sum_low"]) / count
+
+
 def _squared_differences(found: np.ndarray, n: int) -> np.ndarray:
     count, total = np.float64(n), found["sum"]
     if len(found.dtype.names) == 2:
         return found["squares"] - total / count * total
-    mean = total / count
-    scaled = mean * count
-    rest = (total.astype(np.longdouble) - scaled - _lacks(mean, np.full_like(mean, count), scaled)).astype(np.float64)
-    mean_low = (rest + found["sum_low"]) / count
-    product = mean * total
-    product_low = _lacks(mean, total, product) + (mean * found["sum_low"] + mean_low * total)
+    upper, lower = _divided(found, n)
+    product = upper * total
+    product_low = _lacks(upper, total, product) + (upper * found["sum_low"] + lower * total)
     high, low = two_sum(found["squares"], -product)
     differences = high + ((found["squares_low"] - product_low) + low)
     overflows = np.where(np.isfinite(total), np.inf, np.nan)

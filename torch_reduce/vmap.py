@@ -5,6 +5,8 @@ Here and not in the native library: vmap exists in Python alone, and torch's C++
 
 import torch
 
+from ._schemas import REDUCTIONS
+
 
 def _refuse_wrong_dims(op, batch, dim, keepdim, options):
     """Lets the operator refuse dims, with the numbers that the caller gave, which the batch would move."""
@@ -44,18 +46,12 @@ def _elementwise_rule(op):
     return rule
 
 
-def _operators():
-    """The operators, as the native library has registered them, without ``out=`` and what serves explain and tests."""
-    for full in sorted(torch._C._dispatch_get_all_op_names()):
-        namespace, name = full.split("::")
-        if namespace == "reduce" and not name.startswith("_") and "." not in name:
-            yield getattr(torch.ops.reduce, name).default
-
-
 def register() -> None:
     """Registers the rules of every operator; once, after the native library is loaded."""
-    for op in _operators():
-        reduces = any(argument.name == "dim" for argument in op._schema.arguments)
-        torch.library.register_vmap(op, _reduction_rule(op) if reduces else _accumulator_rule(op))
-    ties = torch.ops.reduce._ties.default  # what gradients call
+    ops = torch.ops.reduce
+    for reduction in (*(operator.packet for operator in REDUCTIONS.values()), ops.exact_accumulate):
+        torch.library.register_vmap(reduction.default, _reduction_rule(reduction.default))
+    for rounding in (ops.exact_round, ops.exact_normalize):
+        torch.library.register_vmap(rounding.default, _accumulator_rule(rounding.default))
+    ties = ops._ties.default  # what gradients call
     torch.library.register_vmap(ties, _elementwise_rule(ties))

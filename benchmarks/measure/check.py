@@ -10,7 +10,7 @@ import torch
 from torch_reduce.model import MEANING
 
 from ..suites.shapes import Case
-from .contenders import Call
+from .contenders import Call, Result
 
 # A run's 64-bit fingerprint stands for its bits: a sum of the bit patterns, each times an odd number of its own.
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -78,8 +78,14 @@ def fill_key(case: Case) -> tuple:
     return case.dtype, case.op == "prod", case.data
 
 
-def fingerprint(y: torch.Tensor) -> torch.Tensor:
+def in_one(y: Result) -> torch.Tensor:
+    """Two results in the last dim of one tensor, as these operators give them."""
+    return torch.stack(y, -1) if isinstance(y, tuple) else y
+
+
+def fingerprint(y: Result) -> torch.Tensor:
     """A 0-d int64 tensor on y's device that two results share if, and all but surely only if, their bits are equal."""
+    y = in_one(y)
     bits = y.contiguous().view(-1).view(_INTEGERS[y.dtype.itemsize]).to(torch.int64)
     weights = torch.arange(bits.numel(), device=y.device).mul_(-7046029254386353131).bitwise_or_(1)
     return (bits * weights).sum()
@@ -92,19 +98,20 @@ class Reference:
     value: torch.Tensor
     scale: torch.Tensor
 
-    def error(self, y: torch.Tensor) -> float:
+    def error(self, y: Result) -> float:
         """max |y - value| / scale over the outputs; NaN if y has one.
 
         An overflow of y's type, as of a long fp16 sum, is its rounding and no error.
         """
+        y = in_one(y)
         y_rounded = self.value.to(y.dtype).double()
         overflows = y_rounded.isinf() & (y.double() == y_rounded)
         return ((y.double() - self.value).abs() / self.scale).masked_fill(overflows, 0).max().item()
 
 
 def reference(case: Case, x: torch.Tensor) -> Reference:
-    """Errors of sums and means are relative to the sum (mean) of |x|, of products to the product; or to the least
-    normal number of the result's type, if that is larger."""
+    """Errors of sums and means, second results among them, are relative to the sum (mean) of |x|, of others to the
+    result; or to the least normal number of the result's type, if that is larger."""
     dims = tuple(range(x.dim())) if case.dims is None else case.dims
     if case.op in ("sum", "mean"):
         value = x.sum(dims, dtype=torch.float64)
@@ -119,6 +126,8 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
         twin = MEANING[case.op].twin or getattr(torch, case.op)
         value = twin(x.double() if x.dtype.is_floating_point else x, dims).double()
         scale = value.abs()
+        if MEANING[case.op].second is not None:
+            scale[..., 1] = x.abs().double().mean(dims)
     result = case.out_dtype if case.out_dtype.is_floating_point else torch.float64
     return Reference(value, scale.clamp_(min=torch.finfo(result).tiny))
 
@@ -152,6 +161,7 @@ def repeats(call: Call, x: torch.Tensor, runs: int) -> set[int]:
     return set(prints.tolist())
 
 
-def poison(y: torch.Tensor) -> None:
+def poison(y: Result) -> None:
     """Overwrites a result, so that one that is not written again shows."""
-    y.fill_(float("nan") if y.dtype.is_floating_point else -1)
+    for each in y if isinstance(y, tuple) else (y,):
+        each.fill_(float("nan") if each.dtype.is_floating_point else -1)

@@ -12,7 +12,8 @@ from torch_reduce.model import MEANING
 
 from ..suites.shapes import Case
 
-Call = Callable[[torch.Tensor], torch.Tensor]
+Result = torch.Tensor | tuple[torch.Tensor, torch.Tensor]
+Call = Callable[[torch.Tensor], Result]
 
 # The contract's modes; an order-free operator has no mode and stands under "deterministic".
 OURS = ("deterministic", "atomic", "exact")
@@ -41,7 +42,7 @@ def modes(case: Case) -> tuple[str, ...]:
 
 
 def ours(case: Case, mode: str) -> Call:
-    op, dims = getattr(torch.ops.reduce, case.op), case.dims
+    op, dims = REDUCTIONS[case.op].packet, case.dims
     # The default mode is not named: the call is timed as one writes it.
     if case.to is not None:
         return lambda x: op(x, dims, dtype=case.to, mode=mode)
@@ -51,7 +52,8 @@ def ours(case: Case, mode: str) -> Call:
 
 
 def eager(case: Case) -> Call:
-    op, dims = MEANING[case.op].twin or getattr(torch, case.op), case.dims
+    twin = None if REDUCTIONS[case.op].gives_pair else MEANING[case.op].twin  # which would make one tensor of them
+    op, dims = twin or getattr(torch, case.op), case.dims
     if case.to is not None:
         return lambda x: op(x, dims, dtype=case.to)
     if dims is None:

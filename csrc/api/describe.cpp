@@ -69,14 +69,22 @@ void fill_strides(const Reduction& r, const int64_t* given, const bool* left_out
   }
 }
 
+// How many there are, at least 1.
+int64_t results(const Reduction& r, const bool* reduced) {
+  int64_t count = 1;
+  for (int d = 0; d < r.ndim; ++d) count *= reduced[d] || r.sizes[d] == 0 ? 1 : r.sizes[d];
+  return count;
+}
+
 // Whether results that differ in one kept dim or in two meet in one place. (More dims would take solving an equation in
 // as many unknowns.)
-bool share_a_place(const Reduction& r, const bool* reduced, const int64_t* strides) {
+bool share_a_place(const Reduction& r, const bool* reduced, const int64_t* strides, int64_t second) {
   struct Kept {
     uint64_t size, stride;
   };
-  Kept kept[kMaxDims];
+  Kept kept[kMaxDims + 1];
   int count = 0;
+  if (second != 0) kept[count++] = {2, second < 0 ? -static_cast<uint64_t>(second) : static_cast<uint64_t>(second)};
   for (int d = 0; d < r.ndim; ++d) {
     if (reduced[d] || r.sizes[d] == 1) continue;
     if (r.sizes[d] == 0) return false;  // no results
@@ -105,12 +113,13 @@ Status describe(const Reduction& r, Problem& p) noexcept {
   int64_t strides[kMaxDims], out_strides[kMaxDims];
   fill_strides(r, r.strides, nullptr, strides);
   fill_strides(r, r.out_strides, reduced, out_strides);
-  if (share_a_place(r, reduced, out_strides)) return Status::bad_strides;
   const auto op = static_cast<torch_reduce::Op>(r.op);
+  const int64_t second = !is_pair(op) ? 0 : r.out_second != 0 ? r.out_second : results(r, reduced);
+  if (share_a_place(r, reduced, out_strides, second)) return Status::bad_strides;
   const bool has_mode = signature_of(op) == Signature::typed;
   p = build_problem({op, has_mode ? static_cast<torch_reduce::Mode>(r.mode) : torch_reduce::Mode::Deterministic,
                      static_cast<torch_reduce::DType>(r.in), static_cast<torch_reduce::DType>(r.out), 16, r.ndim,
-                     r.sizes, strides, reduced, out_strides, r.correction});
+                     r.sizes, strides, reduced, out_strides, r.correction, second});
   return traits_of(op).selects && p.layout.n == 0 ? Status::no_elements : Status::success;
 }
 

@@ -82,7 +82,9 @@ struct Reduction {
   int num_dims = 0;                      // how many dims are reduced; 0: all
   const int* dims = nullptr;             // [num_dims], negative ones count from the end
   const int64_t* out_strides = nullptr;  // [dims kept], in their order; null: contiguous
-  double correction = 1;                 // of var and std: taken off the number of elements
+  double correction = 1;                 // of var, std and their pairs: taken off the number of elements
+  int64_t out_second = 0;                // of var_mean and std_mean, which have two results: from a first one to its
+                                         // second one; 0: all second ones follow all first ones
 };
 
 // Threads for the host: parallel_for runs task(context, begin, end) over pieces of [0, count), of at least `grain`

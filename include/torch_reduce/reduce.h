@@ -17,6 +17,7 @@
 #include <c10/util/OptionalArrayRef.h>
 
 #include <optional>
+#include <tuple>
 
 namespace torch_reduce {
 
@@ -42,6 +43,8 @@ using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::
                          c10::string_view);
 using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
 using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&);
+using SpreadPair = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::OptionalIntArrayRef, bool,
+                                                      const std::optional<at::Scalar>&);
 
 template <class Signature>
 c10::TypedOperatorHandle<Signature> find(const char* name) {
@@ -82,11 +85,18 @@ inline const char* mode_name(Mode mode) {
     static const auto op = detail::find<detail::Spread>("reduce::" #name);                                         \
     return op.call(self, dim, keepdim, correction);                                                                \
   }
+#define TORCH_REDUCE_FUNCTION_spread_pair(name)                                                                       \
+  inline std::tuple<at::Tensor, at::Tensor> name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, \
+                                                 bool keepdim = false, const at::Scalar& correction = 1) {           \
+    static const auto op = detail::find<detail::SpreadPair>("reduce::" #name);                                       \
+    return op.call(self, dim, keepdim, correction);                                                                  \
+  }
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TORCH_REDUCE_FUNCTION_##signature(name)
 #include <torch_reduce/operators.def>
 #undef TORCH_REDUCE_FUNCTION_typed
 #undef TORCH_REDUCE_FUNCTION_plain
 #undef TORCH_REDUCE_FUNCTION_spread
+#undef TORCH_REDUCE_FUNCTION_spread_pair
 
 // The exact sum over `dim` as a superaccumulator: int64, its words in one more dim. Adding accumulators merges them.
 inline at::Tensor exact_accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt,

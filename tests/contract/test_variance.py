@@ -1,4 +1,4 @@
-"""var and std beside the true value, and at the ends of types, counts and corrections."""
+"""var, std and the mean beside them: by the true value, and at the ends of types, counts and corrections."""
 
 import json
 import math
@@ -124,6 +124,75 @@ def test_ends_of_a_type(device):
     assert variance(1e200, 1e200, dtype=torch.float64) == INF
     assert math.isnan(variance(1e200, INF, dtype=torch.float64))
     assert variance(1e-160, -1e-160, dtype=torch.float64) == pytest.approx(1e-320, abs=1e-323)
+
+
+def bound_of_mean(values: list[float], dtype: torch.dtype, true: float) -> float:
+    """docs/order.md."""
+    n, double = len(values), torch.finfo(torch.float64)
+    depth = 3 + math.ceil(math.log2(256 * math.ceil(n / 1024)))
+    magnitude = math.fsum(map(abs, values)) * (1 + double.eps) / n
+    of_sum = (depth**2 + 4) * double.eps**2 if dtype == torch.float64 else depth * double.eps / 2
+    error = of_sum * magnitude + double.eps * abs(true)
+    return error + torch.finfo(dtype).eps * (abs(true) + error) / 2 + torch.finfo(dtype).tiny * torch.finfo(dtype).eps
+
+
+@every_type
+@pytest.mark.parametrize("mean", [0, 1000], ids=str)
+def test_mean_beside_it_is_within_its_bound(dtype, mean, device):
+    for n in (1, 3, 255, 1030, 3000):
+        x = data(n, mean, dtype)
+        true = sum(map(Fraction, x.tolist())) / n
+        for op in (torch_reduce.var_mean, torch_reduce.std_mean):
+            _, result = op(x.to(device))
+            limit = bound_of_mean(x.tolist(), dtype, float(true))
+            assert abs(Fraction(result.item()) - true) <= limit, f"{n}: {result.item()}, not {float(true)}"
+
+
+@every_type
+def test_means_of_infinity_zero_and_nothing(dtype, device):
+    for values, expected in (
+        ([INF, 1], INF),
+        ([-INF, 1], -INF),
+        ([INF, -INF], NAN),
+        ([NAN, 1], NAN),
+        ([-0.0, -0.0], 0.0),
+        ([], NAN),
+    ):
+        for op in (torch_reduce.var_mean, torch_reduce.std_mean):
+            _, mean = op(torch.tensor(values, dtype=dtype, device=device))
+            assert_same_bits(mean.cpu(), torch.tensor(expected, dtype=dtype), str(values))
+
+
+def test_two_results(device):
+    """Have the bits of each alone, and are differentiable, each and both, as torch's are."""
+    x = torch.randn(4, 33, 5, dtype=torch.float64, device=device, requires_grad=True)
+    for op, alone in (("var_mean", torch_reduce.var), ("std_mean", torch_reduce.std)):
+        ours, theirs = getattr(torch_reduce, op), getattr(torch, op)
+        for run in (ours, getattr(torch.ops.reduce, op)):
+            first, second = run(x, [1], keepdim=True, correction=0.5)
+            assert_same_bits(first, alone(x, 1, keepdim=True, correction=0.5), op)
+            assert first.shape == second.shape == (4, 1, 5) and first.is_contiguous() and second.is_contiguous()
+        for chosen in ([0], [1], [0, 1]):
+            grads = [
+                torch.autograd.grad(sum(run(x, (0, 2))[i].sin().sum() for i in chosen), x)[0] for run in (ours, theirs)
+            ]
+            torch.testing.assert_close(*grads)
+        batched = torch.vmap(lambda y: ours(y, 0), in_dims=2)(x)  # noqa: B023
+        for one, other in zip(batched, ours(x, 0), strict=True):
+            assert_same_bits(one, other.t())
+        compiled = torch.compile(lambda y: ours(y * 2, -1), fullgraph=True, backend="aot_eager")  # noqa: B023
+        for one, other in zip(compiled(x), ours(x * 2, -1), strict=True):
+            assert_same_bits(one, other)
+        with pytest.raises(TypeError):
+            ours(x, out=torch.empty(()))
+        parts = [torch.arange(6.0, device=device).view(n, -1) for n in (2, 3)]
+        jagged = torch.nested.nested_tensor([p[:, :2] for p in parts], layout=torch.jagged)
+        for dim, each in ((1, 0), (2, 1)):
+            for one, other in zip(
+                ours(jagged, dim), zip(*(ours(p[:, :2], each) for p in parts), strict=True), strict=True
+            ):
+                for a, b in zip(one.unbind(), other, strict=True):
+                    assert_same_bits(a, b)
 
 
 @pytest.mark.parametrize("op", ["var", "std"])

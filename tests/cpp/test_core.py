@@ -22,6 +22,8 @@ from torch_reduce.testing import (
     FLOATING,
     assert_same_bits,
     fill,
+    function_of,
+    gives_pair,
     output_dtype,
     takes_dtype,
     takes_integers,
@@ -70,7 +72,8 @@ def described(x, dim, op, mode, dtype, out):
     dims = reduced_dims(x.ndim, dim) if x.ndim else []
     ints = (ctypes.c_int * max(1, len(dims)))(*dims)
     types = [TYPES.index(t) for t in (x.dtype, dtype)]
-    sizes = [x.ndim, longs(x.shape), longs(x.stride()), len(dims), ints, longs(out.stride())]
+    *strides, second = out.stride() if gives_pair(op) else (*out.stride(), 0)
+    sizes = [x.ndim, longs(x.shape), longs(x.stride()), len(dims), ints, longs(strides), ctypes.c_int64(second)]
     return [OPS.index(op), MODES.index(mode), *types, *sizes]
 
 
@@ -81,7 +84,7 @@ def pointer(x):
 def call(core, x, dim=None, op="sum", mode="deterministic", dtype=None, threads=1):
     """The status's name and the result, of a tensor of either device."""
     dtype = dtype or output_dtype(op, x.dtype)
-    out = torch.empty(result_shape(x.shape, dim), dtype=dtype, device=x.device)
+    out = torch.empty(result_shape(x.shape, dim, op=op), dtype=dtype, device=x.device)
     what = described(x, dim, op, mode, dtype, out)
     if not x.is_cuda:
         return name(core, core.on_host(*what, pointer(x), pointer(out), threads)), out
@@ -102,8 +105,8 @@ def name(core, status: int) -> str:
 def expected(x, dim, op, mode, dtype=None):
     dim = None if dim == [] else dim
     if not takes_dtype(op):
-        return getattr(torch_reduce, op)(x, dim)
-    return getattr(torch_reduce, op)(x, dim, dtype=dtype, mode=mode)
+        return function_of(op)(x, dim)
+    return function_of(op)(x, dim, dtype=dtype, mode=mode)
 
 
 # ---- results -----------------------------------------------------------------------------------------------------
@@ -115,14 +118,15 @@ def test_strides_that_no_tensor_of_torch_has(core):
     size = ctypes.c_size_t()
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
     kinds = [OPS.index("sum"), MODES.index("deterministic"), TYPES.index(torch.float32), TYPES.index(torch.float32)]
-    empty = [*kinds, 2, longs((4, 0)), None, 1, (ctypes.c_int * 1)(1), None]
+    one = ctypes.c_int64(0)
+    empty = [*kinds, 2, longs((4, 0)), None, 1, (ctypes.c_int * 1)(1), None, one]
     assert name(core, core.on_cuda(*empty, None, None, None, ctypes.byref(size), stream)) == "success"
 
     values = (fill((16384, 8, 64), torch.int8) % 16).float()
     reversed_ = values.flip(1).cuda()  # in memory: [c][b from the last to the first][a]
     shape, strides = (64, 8, 16384), (1, -64, 512)
     out = torch.empty((), device="cuda")
-    what = [*kinds, 3, longs(shape), longs(strides), 3, (ctypes.c_int * 3)(0, 1, 2), None]
+    what = [*kinds, 3, longs(shape), longs(strides), 3, (ctypes.c_int * 3)(0, 1, 2), None, one]
     assert name(core, core.on_cuda(*what, None, None, None, ctypes.byref(size), stream)) == "success"
     workspace = torch.empty(size.value, dtype=torch.uint8, device="cuda")
     first = ctypes.c_void_p(reversed_.data_ptr() + 7 * 64 * 4)
@@ -145,6 +149,18 @@ def test_any_layout(core, device, op, data):
     status, actual = call(core, x, dim, op, dtype=dtype, threads=data.draw(st.sampled_from([1, 4])))
     assert status == "success"
     assert_same_bits(actual, expected(x, dim, op, "deterministic", dtype), f"{x.shape} {x.stride()} {dim}")
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if gives_pair(op)])
+def test_second_results_follow_the_first_ones(core, op):
+    """Where nothing else is said."""
+    x = fill((3, 5, 7), torch.float32)
+    out = torch.empty(2, 3, 5)
+    what = described(x, 2, op, "deterministic", torch.float32, out.movedim(0, -1))
+    assert what[-1].value == 15
+    what[-1] = ctypes.c_int64(0)
+    assert name(core, core.on_host(*what, pointer(x), pointer(out), 1)) == "success"
+    assert_same_bits(out.movedim(0, -1), expected(x, 2, op, "deterministic"))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -208,6 +224,7 @@ def attempt(
     ndim=None,
     num_dims=None,
     out_strides=None,
+    out_second=0,
     null=(),
     skew=0,
     function="on_host",
@@ -218,7 +235,8 @@ def attempt(
     ints = (ctypes.c_int * max(1, len(dims)))(*dims)
     what = [op, mode, *types, len(sizes) if ndim is None else ndim, None if "sizes" in null else longs(sizes)]
     what += [longs(strides), len(dims) if num_dims is None else num_dims, None if "dims" in null else ints]
-    what += [longs(out_strides), ctypes.c_void_p(None if "in" in null else FOUR.data_ptr() + skew)]
+    what += [longs(out_strides), ctypes.c_int64(out_second)]
+    what += [ctypes.c_void_p(None if "in" in null else FOUR.data_ptr() + skew)]
     what += [ctypes.c_void_p(None if "out" in null else out.data_ptr())]
     if function == "on_host":
         status = core.on_host(*what, 1)
@@ -234,7 +252,8 @@ WRONG = {
     "bad_dims": [{"dims": [2]}, {"dims": [-3]}, {"dims": [0, -2]}, {"ndim": -1}, {"ndim": 65}, {"num_dims": -1}],
     "bad_sizes": [{"sizes": [4, -1]}, {"sizes": [2**32, 2**31]}],
     "bad_strides": [{"dims": [1], "out_strides": [0]}]
-    + [{"sizes": [2, 2, 4], "strides": [8, 4, 1], "dims": [2], "out_strides": s} for s in ([1, 1], [-1, 1], [2, -2])],
+    + [{"sizes": [2, 2, 4], "strides": [8, 4, 1], "dims": [2], "out_strides": s} for s in ([1, 1], [-1, 1], [2, -2])]
+    + [{"op": "var_mean", "dims": [1], "out_second": s} for s in (1, -2, 3)],
     "unsupported_dtype": [{"types": (13, FLOAT)}, {"types": (FLOAT, 200)}, {"op": "mean", "types": (INT, INT)}]
     + [{"op": "amax", "types": (FLOAT, DOUBLE)}],
     "unsupported_mode": [{"mode": 3}, {"op": "prod", "mode": "exact"}],

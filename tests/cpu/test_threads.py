@@ -8,7 +8,16 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, cpu_capability, fill, model, num_threads, wants_floating
+from torch_reduce.testing import (
+    OPS,
+    assert_same_bits,
+    cpu_capability,
+    fill,
+    function_of,
+    model,
+    num_threads,
+    wants_floating,
+)
 
 SHAPES = [
     ((400_003,), None),
@@ -40,7 +49,7 @@ def test_thread_counts(op, shape, dim):
     expected = model(x, dim, op=op)
     for count in sorted({1, 2, 3, 4, 7, os.cpu_count() or 1}):
         with num_threads(count):
-            assert_same_bits(getattr(torch_reduce, op)(x, dim), expected, f"{count} threads, {dtype}")
+            assert_same_bits(function_of(op)(x, dim), expected, f"{count} threads, {dtype}")
 
 
 @pytest.mark.parametrize("op", OPS)
@@ -56,7 +65,7 @@ def test_capabilities(op):
             for name in filter(available, CAPABILITIES):
                 with cpu_capability(name):
                     assert torch.ops.reduce._cpu_capability() == name
-                    assert_same_bits(getattr(torch_reduce, op)(x, dim), expected, f"{name}: {shape} {dtype}")
+                    assert_same_bits(function_of(op)(x, dim), expected, f"{name}: {shape} {dtype}")
 
 
 def test_capability_is_restored():

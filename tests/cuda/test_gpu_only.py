@@ -15,6 +15,7 @@ from torch_reduce.testing import (
     assert_within,
     error_bound,
     fill,
+    function_of,
     gives_floating,
     legal_plans,
     model,
@@ -54,7 +55,7 @@ def test_bits_equal_those_of_the_cpu(op, data):
     x, dim, keepdim = data.draw(cases(op, FLOATING if wants_floating(op) else DTYPES))
     if wants_elements(op) and x.numel() == 0:
         return
-    run = getattr(torch_reduce, op)
+    run = function_of(op)
     assert_same_bits(run(like(x, "cuda"), dim, keepdim=keepdim), run(x, dim, keepdim=keepdim))
 
 
@@ -76,7 +77,7 @@ def test_every_dtype_and_op(dtype, shape, dim):
             if dtype.is_floating_point and out == torch.int32:
                 x = x.clamp(-100, 100)
             keywords = {"dtype": out} if op in SUMS else {}
-            run = getattr(torch_reduce, op)
+            run = function_of(op)
             assert_same_bits(run(x.cuda(), dim, **keywords), run(x, dim, **keywords), f"{op} to {out}")
 
 
@@ -92,7 +93,7 @@ def test_atomic_is_within_the_bound_in_every_plan(shape, dim, dtype):
         for op in true:
             if (op, parts) not in bounds:
                 bounds[op, parts] = error_bound(x, dim, op=op, atomic_parts=parts)
-            actual = getattr(torch_reduce, op)(on_gpu, dim, mode="atomic")
+            actual = function_of(op)(on_gpu, dim, mode="atomic")
             assert_within(actual, true[op], bounds[op, parts], f"{op}: {plan}")
 
 
@@ -109,7 +110,7 @@ def test_atomic_sees_nan_and_infinity(op):
     for value in (torch.nan, torch.inf, -torch.inf):
         x = torch.ones(2**18, device="cuda")
         x[12_345] = value
-        assert_same_bits(getattr(torch_reduce, op)(x, mode="atomic"), model(x, op=op))
+        assert_same_bits(function_of(op)(x, mode="atomic"), model(x, op=op))
 
 
 def poisoned(shape, dtype=torch.float32):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, fill, typical_gpu, wants_floating
+from torch_reduce.testing import OPS, assert_same_bits, fill, function_of, typical_gpu, wants_floating
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.int8, torch.int32, torch.int64]
 # Shape, the reduced dim or dims, and the shape of the tensor of which it is the last corner, if of another: uncut,
@@ -44,7 +44,7 @@ def test_bits_are_the_cpus(shape, dim, whole, dtype):
     for op in OPS:
         if wants_floating(op) and not dtype.is_floating_point:
             continue
-        call = getattr(torch_reduce, op)
+        call = function_of(op)
         assert_same_bits(call(there, dim), call(x, dim), f"{op}, {torch_reduce.explain(there, dim, op=op)}")
     if dtype.is_floating_point:  # a cluster adds in the canonical order in this mode too
         plan = torch_reduce.explain(there, dim, mode="atomic")

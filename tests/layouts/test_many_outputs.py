@@ -6,7 +6,7 @@ import torch
 from strategies import like
 
 import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, fill, legal_plans, wants_floating
+from torch_reduce.testing import OPS, assert_same_bits, fill, function_of, legal_plans, wants_floating
 
 pytestmark = pytest.mark.cuda
 DTYPES = [torch.float32, torch.bfloat16, torch.float64, torch.uint8, torch.int8, torch.int64, torch.bool]
@@ -18,7 +18,7 @@ def check(x, dim, ops=OPS):
     for op in ops:
         if wants_floating(op) and not x.dtype.is_floating_point:
             continue
-        call = getattr(torch_reduce, op)
+        call = function_of(op)
         expected = call(x, dim)
         plan = torch_reduce.explain(on_gpu, dim, op=op)
         assert_same_bits(call(on_gpu, dim), expected, (op, plan))

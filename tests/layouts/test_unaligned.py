@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, fill, legal_plans, model
+from torch_reduce.testing import OPS, assert_same_bits, fill, function_of, legal_plans, model
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float64, torch.int16, torch.bool]
 
@@ -22,7 +22,7 @@ def cut_out(values, shift, gap, device):
 
 def check(x, dim, expected, *where, op="sum"):
     """The plan that is chosen, and every other one that is legal."""
-    call = getattr(torch_reduce, op)
+    call = function_of(op)
     assert_same_bits(call(x, dim), expected, str((*where, torch_reduce.explain(x, dim, op=op))))
     for plan in legal_plans(x, dim, op=op):
         assert_same_bits(call(x, dim), expected, (*where, plan))
@@ -46,7 +46,7 @@ def test_rows_that_end_in_a_few_elements(op, n, dtype, device):
     """A few rows and many, whose last chunk is a few elements."""
     for rows, shift, gap in ((9, 3, 0), (700, 1, 1)):
         x = cut_out(fill((rows, n), dtype, op=op), shift, gap, device)
-        assert_same_bits(getattr(torch_reduce, op)(x, 1), model(x.cpu(), 1, op=op), (rows, shift, gap))
+        assert_same_bits(function_of(op)(x, 1), model(x.cpu(), 1, op=op), (rows, shift, gap))
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 23, 31, 32, 33, 60, 64, 100, 129, 255, 256], ids=str)

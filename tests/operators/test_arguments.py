@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, fill, gives_floating, takes_dtype
+from torch_reduce.testing import OPS, assert_same_bits, fill, function_of, gives_floating, operator_of, takes_dtype
 
 every_op = pytest.mark.parametrize("op", OPS)
 INTEGERS = [np.int64, np.int32, np.uint8, torch.tensor, lambda d: torch.tensor(d, dtype=torch.int32)]
@@ -13,7 +13,7 @@ INTEGERS = [np.int64, np.int32, np.uint8, torch.tensor, lambda d: torch.tensor(d
 
 @every_op
 def test_integers_are_dims(op):
-    call, x = getattr(torch_reduce, op), fill((3, 4, 5), torch.float32, op=op)
+    call, x = function_of(op), fill((3, 4, 5), torch.float32, op=op)
     for make in INTEGERS:
         assert_same_bits(call(x, make(1)), call(x, 1))
         assert_same_bits(call(x, [make(0), 2]), call(x, [0, 2]))
@@ -31,7 +31,7 @@ def test_integers_are_dims_of_accumulators():
 @every_op
 @pytest.mark.parametrize("dim", [1.0, True, np.float32(1), torch.tensor(1.0), "0", {0: 1}, object], ids=repr)
 def test_other_dims_are_refused(op, dim):
-    for call in (getattr(torch_reduce, op), lambda x, dim: torch_reduce.explain(x, dim, op=op)):
+    for call in (function_of(op), lambda x, dim: torch_reduce.explain(x, dim, op=op)):
         with pytest.raises(TypeError, match="^reduce: dim is an int or several of them, got ") as caught:
             call(torch.ones(2, 3), dim)
         assert "\n" not in str(caught.value)
@@ -41,7 +41,7 @@ def test_other_dims_are_refused(op, dim):
 @pytest.mark.parametrize("x", [[1.0, 2.0], np.ones(3), 1.0, None], ids=["list", "array", "number", "none"])
 def test_no_tensor_is_refused(op, x):
     with pytest.raises(TypeError, match=f"^reduce: x is a tensor, got {type(x).__name__}; torch.as_tensor") as caught:
-        getattr(torch_reduce, op)(x)
+        function_of(op)(x)
     assert "\n" not in str(caught.value)
 
 
@@ -49,7 +49,7 @@ def test_no_tensor_is_refused(op, x):
 @pytest.mark.parametrize("keepdim", [None, 1, "yes", np.True_], ids=repr)
 def test_keepdim_is_a_bool(op, keepdim):
     with pytest.raises(TypeError, match="^reduce: keepdim is True or False, got "):
-        getattr(torch_reduce, op)(torch.ones(2, 3), 1, keepdim=keepdim)
+        function_of(op)(torch.ones(2, 3), 1, keepdim=keepdim)
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if takes_dtype(op)])
@@ -57,7 +57,7 @@ def test_keepdim_is_a_bool(op, keepdim):
 def test_types_of_python(op, given, dtype):
     if gives_floating(op) and given is not float:
         pytest.skip("the result is floating")
-    call, x = getattr(torch_reduce, op), fill((3, 4), torch.float32, op=op)
+    call, x = function_of(op), fill((3, 4), torch.float32, op=op)
     assert_same_bits(call(x, 1, dtype=given), call(x, 1, dtype=dtype))
     assert torch_reduce.explain(x, 1, op=op, dtype=given) == torch_reduce.explain(x, 1, op=op, dtype=dtype)
 
@@ -65,7 +65,7 @@ def test_types_of_python(op, given, dtype):
 @pytest.mark.parametrize("op", [op for op in OPS if not takes_dtype(op)])
 def test_explain_refuses_a_mode_as_the_operator_does(op):
     with pytest.raises(TypeError, match="mode"):
-        getattr(torch_reduce, op)(torch.ones(3), mode="atomic")
+        function_of(op)(torch.ones(3), mode="atomic")
     with pytest.raises(ValueError, match=f"^reduce: {op} has no mode=, .*'atomic'$"):
         torch_reduce.explain(torch.ones(3), op=op, mode="atomic")
 
@@ -80,7 +80,7 @@ def test_stand_ins_for_tensors():
 @every_op
 def test_other_names_of_arguments(op):
     """torch.sum takes them too."""
-    call, x = getattr(torch_reduce, op), fill((3, 4), torch.float32, op=op)
+    call, x = function_of(op), fill((3, 4), torch.float32, op=op)
     assert_same_bits(call(input=x, axis=1, keepdims=True), call(x, 1, keepdim=True))
     assert_same_bits(call(x, axis=(0, 1)), call(x))
     for keywords in ({"dim": 1, "axis": 1}, {"keepdim": True, "keepdims": True}, {"input": x}):
@@ -106,7 +106,7 @@ PARTS = [(5, 3, 2), (0, 3, 2), (1030, 3, 2)]
 @pytest.mark.parametrize("keepdim", [False, True])
 def test_jagged_tensors(op, keepdim, device):
     """Each tensor of the batch alone, or all of them after one another."""
-    call = getattr(torch_reduce, op)
+    call = function_of(op)
     shapes = PARTS if takes_dtype(op) else [PARTS[0], PARTS[2]]  # nothing has no maximum
     parts = [fill(shape, torch.float32, op=op).to(device) for shape in shapes]
     x = torch.nested.nested_tensor(parts, layout=torch.jagged)
@@ -129,7 +129,7 @@ def test_jagged_tensors(op, keepdim, device):
 @every_op
 @pytest.mark.filterwarnings("ignore")
 def test_jagged_tensors_that_are_refused(op):
-    call = getattr(torch_reduce, op)
+    call = function_of(op)
     x = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
     with pytest.raises(NotImplementedError, match="over its batch a nested tensor is reduced with its ragged dim"):
         call(x, 0)
@@ -174,15 +174,15 @@ def test_gradients_of_jagged_tensors():
 @every_op
 @pytest.mark.filterwarnings("ignore")  # torch says that its nested and masked tensors are prototypes
 def test_other_kinds_of_tensors_are_refused(op):
-    call = getattr(torch_reduce, op)
+    call = function_of(op)
     nested = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.strided)
     jagged = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
-    for refuse in (lambda: call(nested, -1), lambda: getattr(torch.ops.reduce, op)(nested, -1)):
+    for refuse in (lambda: call(nested, -1), lambda: operator_of(op)(nested, -1)):
         with pytest.raises(NotImplementedError, match="nested.*unbind") as caught:
             refuse()
         assert "\n" not in str(caught.value).split("\nException raised from")[0]
     with pytest.raises(NotImplementedError, match=op):
-        getattr(torch.ops.reduce, op)(jagged, 1)
+        operator_of(op)(jagged, 1)
     with pytest.raises(NotImplementedError, match="^reduce: masked tensors are not supported; .*torch.where$"):
         call(torch.masked.masked_tensor(torch.ones(2, 3), torch.ones(2, 3, dtype=torch.bool)), 1)
     for sparse in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
@@ -194,7 +194,7 @@ def test_other_kinds_of_tensors_are_refused(op):
 @pytest.mark.skipif(not hasattr(torch.Tensor, "rename"), reason="this torch has no named tensors")
 @pytest.mark.filterwarnings("ignore")  # torch says that its named tensors are a prototype
 def test_named_tensors_are_refused(op):
-    call = getattr(torch_reduce, op)
+    call = function_of(op)
     with pytest.raises(RuntimeError, match=r"Named tensors .*rename\(None\)"):
         call(torch.ones(2, 3, names=("N", "C")), 1)
     with pytest.raises(TypeError, match="^reduce: dim is an int or several of them, got 'C'$"):

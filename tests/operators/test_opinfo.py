@@ -7,7 +7,7 @@ import torch
 import torch_reduce
 from torch_reduce._schemas import REDUCTIONS
 from torch_reduce.model import MEANING
-from torch_reduce.testing import assert_same_bits, assert_within, error_bound, model, reference
+from torch_reduce.testing import assert_same_bits, assert_within, error_bound, function_of, gives_pair, model, reference
 
 pytest.importorskip("expecttest", reason="torch.testing._internal, the source of these samples, needs expecttest")
 from torch.testing._internal.common_methods_invocations import op_db
@@ -20,6 +20,12 @@ UNSUPPORTED = (torch.complex64, torch.complex128, torch.complex32)
 
 def dtypes_of(op, device):
     return sorted((d for d in OPS[op].supported_dtypes(device) if d not in UNSUPPORTED), key=str)
+
+
+def twin_of(op):
+    """torch's function; of two results, with both in the last dim of one tensor."""
+    twin = getattr(torch, op)
+    return (lambda *args, **kwargs: torch.stack(twin(*args, **kwargs), -1)) if gives_pair(op) else twin
 
 
 def samples(op, device, dtype, requires_grad=False):
@@ -36,7 +42,7 @@ def test_all_are_there():
 
 @every_op
 def test_samples(op, device):
-    ours, theirs = getattr(torch_reduce, op), getattr(torch, op)
+    ours, theirs = function_of(op), twin_of(op)
     for dtype in dtypes_of(op, device):
         for x, args, kwargs in samples(op, device, dtype):
             what = f"{dtype} {tuple(x.shape)} {args} {kwargs}"
@@ -64,7 +70,7 @@ def test_samples(op, device):
 
 @every_op
 def test_samples_with_out(op, device):
-    ours = getattr(torch_reduce, op)
+    ours = function_of(op)
     for x, args, kwargs in samples(op, device, torch.float32):
         expected = ours(x, *args, **kwargs)
         out = torch.full_like(expected, 1)
@@ -74,7 +80,7 @@ def test_samples_with_out(op, device):
 
 @every_op
 def test_gradients_of_samples(op, device):
-    ours, theirs = getattr(torch_reduce, op), getattr(torch, op)
+    ours, theirs = function_of(op), twin_of(op)
     if not OPS[op].supports_autograd:
         pytest.skip("torch has no gradient of it")
     for x, args, kwargs in samples(op, device, torch.float64, requires_grad=True):
@@ -115,6 +121,6 @@ def test_errors_of_samples(op, device):
     for error in OPS[op].error_inputs(device):
         sample = error.sample_input
         with pytest.raises(error.error_type):
-            getattr(torch_reduce, op)(sample.input, *sample.args, **sample.kwargs)
+            function_of(op)(sample.input, *sample.args, **sample.kwargs)
         checked += 1
     assert checked >= 2

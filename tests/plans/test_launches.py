@@ -19,6 +19,7 @@ from torch_reduce.testing import (
     assert_same_bits,
     constrained_plan,
     fill,
+    function_of,
     model,
     num_threads,
     typical_gpu,
@@ -223,7 +224,7 @@ def test_every_way_of_a_cpu_for_every_type(dtype, op):
     for x, dim in ways:
         for to in [None] if op == "amax" else [None, torch.float64, torch.int64, torch.bool]:
             keywords = {} if op == "amax" else {"dtype": to}
-            result = getattr(torch_reduce, op)(x, dim, **keywords)
+            result = function_of(op)(x, dim, **keywords)
             expected = model(x, dim, op=op, dtype=to)
             assert_same_bits(result, expected, f"{tuple(x.shape)} over {dim} to {to}")
 

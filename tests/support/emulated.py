@@ -74,7 +74,7 @@ def run(emulator, x, dim=None, *, op="sum", dtype=None, words=False, sms=4, fami
     """The result and the number of CTAs that shared an output; None where the family or the loads are not legal."""
     dtype = torch.int64 if words else dtype or x.dtype
     reduced = reduced_dims(x.ndim, dim)
-    shape = result_shape(x.shape, dim) + ((words_of(x.dtype),) if words else ())
+    shape = result_shape(x.shape, dim, op=op) + ((words_of(x.dtype),) if words else ())
     out = torch.full(shape, 77, dtype=dtype)
     kept = iter(out.stride())
     strides = [0 if d in reduced else next(kept) for d in range(x.ndim)]

@@ -7,8 +7,16 @@ import multiprocessing
 import pytest
 import torch
 
-import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, fill, gives_floating, has_gradient, takes_dtype
+from torch_reduce.testing import (
+    OPS,
+    assert_same_bits,
+    fill,
+    function_of,
+    gives_floating,
+    has_gradient,
+    operator_of,
+    takes_dtype,
+)
 
 OUTPUT_TYPES = [torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.bool]
 TYPED = [op for op in OPS if takes_dtype(op)]
@@ -20,10 +28,10 @@ class EveryOperator(torch.nn.Module):
     def forward(self, x):
         results = []
         for op in OPS:
-            run = getattr(torch.ops.reduce, op)
+            run = operator_of(op)
             results += [run(x), run(x, [0, 1], keepdim=True) + 1, run(x * 2, 1)]
         for op in TYPED:
-            run = getattr(torch.ops.reduce, op)
+            run = operator_of(op)
             types = [t for t in OUTPUT_TYPES if t.is_floating_point or not gives_floating(op)]
             results += [run(x, [1], dtype=t) for t in types]
             results += [run(x, [0, 1], keepdim=True, dtype=t, mode="atomic") * 2 for t in types if t != torch.bool]
@@ -98,7 +106,7 @@ def test_gradients_of_decomposed_programs(op):
     """What is called by its name has the gradient of the operator."""
     x = fill((5, 40), torch.float32, op="prod").requires_grad_()
     actual = torch.ops.reduce._by_name(x, op, [1], False, "", "deterministic")
-    expected = getattr(torch_reduce, op)(x, 1)
+    expected = function_of(op)(x, 1)
     assert_same_bits(actual, expected)
     assert_same_bits(*(torch.autograd.grad(y.sum(), x)[0] for y in (actual, expected)))
 

@@ -4,15 +4,15 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, fill, has_gradient
+from torch_reduce.testing import OPS, assert_same_bits, fill, function_of, has_gradient, operator_of
 
 every_op = pytest.mark.parametrize("op", OPS)
 CALLS = {
-    "operator": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, d, keepdim),
-    "operator, by name": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, dim=d, keepdim=keepdim),
-    "operator, list": lambda op, x, d, keepdim: getattr(torch.ops.reduce, op)(x, [d], keepdim),
-    "function": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, d, keepdim=keepdim),
-    "function, list": lambda op, x, d, keepdim: getattr(torch_reduce, op)(x, [d, 1], keepdim=keepdim),
+    "operator": lambda op, x, d, keepdim: operator_of(op)(x, d, keepdim),
+    "operator, by name": lambda op, x, d, keepdim: operator_of(op)(x, dim=d, keepdim=keepdim),
+    "operator, list": lambda op, x, d, keepdim: operator_of(op)(x, [d], keepdim),
+    "function": lambda op, x, d, keepdim: function_of(op)(x, d, keepdim=keepdim),
+    "function, list": lambda op, x, d, keepdim: function_of(op)(x, [d, 1], keepdim=keepdim),
 }
 
 
@@ -34,7 +34,7 @@ def test_compiled_for_dynamic_shapes(op, call, device):
 @pytest.mark.parametrize("op", [op for op in OPS if has_gradient(op)])
 def test_gradients(op, device):
     torch._dynamo.reset()
-    run = getattr(torch.ops.reduce, op)
+    run = operator_of(op)
     x = fill((4, 5), torch.float32, op="prod").to(device).requires_grad_()
     compiled = torch.compile(run, dynamic=True, fullgraph=True, backend="aot_eager")
     for d in (1, 0):
@@ -46,7 +46,7 @@ def test_types_and_modes(op, device):
     torch._dynamo.reset()
 
     def run(x, d):
-        return getattr(torch.ops.reduce, op)(x, d, dtype=torch.float64, mode="atomic")
+        return operator_of(op)(x, d, dtype=torch.float64, mode="atomic")
 
     x = fill((4, 5), torch.float32, op="prod").to(device)
     compiled = torch.compile(run, dynamic=True, fullgraph=True, backend="aot_eager")
@@ -56,9 +56,9 @@ def test_types_and_modes(op, device):
 @every_op
 def test_the_overload(op, device):
     """It takes plain numbers too, and refuses them as the operator does."""
-    overload = getattr(torch.ops.reduce, op).dim
+    overload = operator_of(op).dim
     x = fill((4, 5), torch.float32, op="prod").to(device)
-    assert_same_bits(overload(x, -1, True), getattr(torch.ops.reduce, op)(x, [-1], True))
+    assert_same_bits(overload(x, -1, True), operator_of(op)(x, [-1], True))
     with pytest.raises(IndexError, match="out of range"):
         overload(x, 2)
     torch.library.opcheck(overload, (x, 1))

@@ -13,13 +13,24 @@ enum class Op : uint8_t {
 // What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing, or a correction.
 enum class Signature : uint8_t { typed, plain, spread };
 
-constexpr Signature signature_of(Op op) {
-  constexpr Signature signatures[] = {
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Signature::signature,
+// The same, and whether it has two results.
+struct Form {
+  Signature takes;
+  bool is_pair;
+};
+namespace forms {
+constexpr Form typed{Signature::typed, false}, plain{Signature::plain, false}, spread{Signature::spread, false},
+    spread_pair{Signature::spread, true};
+}
+constexpr Form form_of(Op op) {
+  constexpr Form all[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) forms::signature,
 #include <torch_reduce/operators.def>
   };
-  return signatures[static_cast<int>(op)];
+  return all[static_cast<int>(op)];
 }
+constexpr Signature signature_of(Op op) { return form_of(op).takes; }
+constexpr bool is_pair(Op op) { return form_of(op).is_pair; }
 
 constexpr int kOps = 0
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) +1
@@ -119,10 +130,11 @@ struct KernelsOf;
     using type = Kernels;                                       \
   };
 #include <torch_reduce/operators.def>
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                                                   \
-  static_assert(                                                                                                  \
-      std::is_same<Struct, Kernels>::value || Struct::tests || Struct::mirrored || Struct::ending != Ending::Own, \
-      "kernels are another operator's where reading, ending or mirror is all the difference");
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                                                        \
+  static_assert(std::is_same<Struct, Kernels>::value || Struct::tests || Struct::mirrored ||                           \
+                    Struct::ending != Ending::Own || is_pair(Op::Struct),                                              \
+                "kernels are another operator's where reading, ending, mirror or a second result is the difference"); \
+  static_assert(!is_pair(Op::Struct) || Kernels::has_second, "these kernels make one result");
 #include <torch_reduce/operators.def>
 template <class O>
 using gpu_kernels = typename KernelsOf<O>::type;

@@ -61,6 +61,8 @@ struct Traits {
   static constexpr bool has_wider_kernels = false;
   // finish() takes a Count, and not the number of elements alone: a caller's correction is taken off that.
   static constexpr bool has_correction = false;
+  // second() makes another result of what was combined, for operators of two.
+  static constexpr bool has_second = false;
   // An accumulator's words are wider than the compute type.
   static constexpr bool has_wide_words = false;
   // Integers with a floating result would soon leave int64.

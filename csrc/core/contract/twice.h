@@ -29,14 +29,22 @@ TR_HD TwoDoubles add(TwoDoubles a, TwoDoubles b) {
   return {high, (a.low + b.low) + ((a.high - (high - of_b)) + (b.high - of_b))};
 }
 
+TR_HD double divide(double sum, double n) { return sum / n; }
+TR_HD TwoDoubles divide(TwoDoubles sum, double n) {
+  const double high = sum.high / n;
+  return {high, (multiply_add(-high, n, sum.high) + sum.low) / n};
+}
+
+TR_HD double rounded(double x) { return x; }
+TR_HD double rounded(TwoDoubles x) { return x.high + x.low; }
+
 // squares - sum * sum / n, which cancels, as a double.
-TR_HD double less_mean_square(double squares, double sum, double n) { return squares - sum / n * sum; }
+TR_HD double less_mean_square(double squares, double sum, double n) { return squares - divide(sum, n) * sum; }
 TR_HD double less_mean_square(TwoDoubles squares, TwoDoubles sum, double n) {
-  const double high = sum.high / n, low = (multiply_add(-high, n, sum.high) + sum.low) / n;  // the mean
-  const double product = high * sum.high;
-  const double rest = multiply_add(high, sum.high, -product) + (high * sum.low + low * sum.high);
-  const TwoDoubles difference = add(squares, {-product, -rest});
-  return difference.high + difference.low;
+  const TwoDoubles mean = divide(sum, n);
+  const double product = mean.high * sum.high;
+  const double rest = multiply_add(mean.high, sum.high, -product) + (mean.high * sum.low + mean.low * sum.high);
+  return rounded(add(squares, {-product, -rest}));
 }
 
 }  // namespace torch_reduce

@@ -1,4 +1,4 @@
-// The variance and its square root.
+// The variance and its square root, alone and with the mean.
 #pragma once
 
 #include <limits>
@@ -27,6 +27,7 @@ struct Variance : Traits {
   static constexpr bool is_real = true;
   static constexpr bool refuses_integers = true;
   static constexpr bool has_correction = true;
+  static constexpr bool has_second = true;
   static constexpr bool has_wide_words = true;
   static constexpr bool has_few_kernels = true;
   template <class Word>
@@ -55,6 +56,15 @@ struct Variance : Traits {
     const double differences = less_mean_square(a.squares, a.sum, static_cast<double>(count.n));
     return (differences < 0 ? 0 : differences) / count.degrees;
   }
+  // The mean. Infinite sums in twice the precision have a NaN beside them.
+  template <class Word>
+  static TR_HD double second(PowerSums<Word> a, Count count) {
+    const auto n = static_cast<double>(count.n);
+    if constexpr (std::is_same<Word, double>::value) {
+      if (a.sum.high - a.sum.high != 0) return a.sum.high / n;
+    }
+    return rounded(divide(a.sum, n)) + 0.0;
+  }
 };
 
 struct StandardDeviation : Variance {
@@ -64,5 +74,8 @@ struct StandardDeviation : Variance {
     return __builtin_sqrt(Variance::finish(a, count));
   }
 };
+
+struct VarianceAndMean : Variance {};
+struct DeviationAndMean : StandardDeviation {};
 
 }  // namespace torch_reduce

@@ -15,6 +15,7 @@ struct Description {
   const bool* reduced;         // by dim
   const int64_t* out_strides;  // by dim of the input; not read for reduced ones
   double correction = 1;       // as Problem's
+  int64_t second = 0;          // as Problem's
 };
 
 // The largest power of two up to 16 that divides an address.

@@ -21,6 +21,7 @@ struct Problem {
   bool tested;        // elements convert to bool first: operators of bools, and bool results of another type of input
   int in_alignment;   // the largest power of two up to 16 that divides the input's address, in bytes
   double correction;  // taken off the number of elements, for the degrees of freedom
+  int64_t second;     // elements of the output from a first result to the second one; 0: there is one
   Layout layout;
 };
 

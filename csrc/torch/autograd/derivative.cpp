@@ -112,6 +112,19 @@ at::Tensor deviation_forward(const Reduction& r, const at::Tensor& tangent, cons
   return of_root(variance_forward(r, tangent, o), o.result);
 }
 
+// Of two results: the gradients of both come in one tensor, and so do the tangents.
+Operands of_one(const Operands& o, int64_t which) {
+  return {o.sizes, o.type, o.self, o.result.defined() ? o.result.select(-1, which) : o.result};
+}
+template <auto kFirst, auto kSecond>
+at::Tensor pair_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  return kFirst(r, grad.select(-1, 0), of_one(o, 0)) + kSecond(r, grad.select(-1, 1), of_one(o, 1));
+}
+template <auto kFirst, auto kSecond>
+at::Tensor pair_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return at::stack({kFirst(r, tangent, of_one(o, 0)), kSecond(r, tangent, of_one(o, 1))}, -1);
+}
+
 // The elements over their norm: where that is 0, all of them are.
 at::Tensor direction(const Reduction& r, const Operands& o) {
   const at::Tensor norm = with_reduced_dims(r, o.result, o);
@@ -141,6 +154,10 @@ constexpr Derivative LogSumExp{true, true, logsumexp_backward, logsumexp_forward
 constexpr Derivative Variance{true, false, variance_backward, variance_forward};
 constexpr Derivative StandardDeviation{true, true, deviation_backward, deviation_forward};
 constexpr Derivative Norm2{true, true, norm_backward, norm_forward};
+constexpr Derivative VarianceAndMean{true, false, pair_backward<variance_backward, mean_backward>,
+                                     pair_forward<variance_forward, mean_forward>};
+constexpr Derivative DeviationAndMean{true, true, pair_backward<deviation_backward, mean_backward>,
+                                      pair_forward<deviation_forward, mean_forward>};
 }  // namespace derivatives
 
 }  // namespace

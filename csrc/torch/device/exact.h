@@ -18,7 +18,7 @@ struct AccumulateRequest {
 
   template <class Int>
   c10::SmallVector<Int, 5> sizes(c10::ArrayRef<Int> input) const {
-    auto sizes = result_sizes(input, checked.mask, request.keepdim);
+    auto sizes = result_sizes(request, checked, input);
     sizes.push_back(words);
     return sizes;
   }

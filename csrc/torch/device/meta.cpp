@@ -1,5 +1,6 @@
 // Meta: shapes and types only, symbolic sizes included.
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 
 #include "../dispatch/register.h"
 #include "exact.h"
@@ -10,13 +11,15 @@ namespace {
 struct Meta {
   static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
     const Checked checked = check(r, self);
-    return at::empty_symint(result_sizes(self.sym_sizes(), checked.mask, r.keepdim),
-                            self.options().dtype(checked.type));
+    const auto sizes = result_sizes(r, checked, self.sym_sizes());
+    const auto options = self.options().dtype(checked.type);
+    if (!is_pair(r.op)) return at::empty_symint(sizes, options);
+    return at::empty_strided_symint(sizes, result_strides<c10::SymInt>(r, sizes), options);
   }
 
   static at::Tensor& into(c10::DispatchKeySet, const Request& r, const at::Tensor& self, at::Tensor& out) {
     const Checked checked = check(r, self, out.scalar_type());
-    const auto sizes = result_sizes(self.sym_sizes(), checked.mask, r.keepdim);
+    const auto sizes = result_sizes(r, checked, self.sym_sizes());
     if (check_out(r, checked, self, sizes, out)) out.resize__symint(sizes);
     return out;
   }

@@ -14,14 +14,16 @@ struct Strided {
   static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
     const Checked checked = check(r, self);
     Device::permit(r, checked, self);
-    at::Tensor out = Device::empty(result_sizes(self.sizes(), checked.mask, r.keepdim), checked.type, self);
+    const auto sizes = result_sizes(r, checked, self.sizes());
+    at::Tensor out = Device::empty(sizes, checked.type, self);
+    if (is_pair(r.op)) out.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, result_strides<int64_t>(r, sizes));
     Device::run(r, checked, self, out);
     return out;
   }
 
   static at::Tensor& into(c10::DispatchKeySet, const Request& r, const at::Tensor& self, at::Tensor& out) {
     const Checked checked = check(r, self, out.scalar_type());
-    const auto sizes = result_sizes(self.sym_sizes(), checked.mask, r.keepdim);
+    const auto sizes = result_sizes(r, checked, self.sym_sizes());
     const bool resizes = check_out(r, checked, self, sizes, out);
     check_no_overlap(r, self, out, resizes);
     Device::permit(r, checked, self);

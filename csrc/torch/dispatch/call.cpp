@@ -17,7 +17,7 @@ Handles<Function> find_all() {
   for (int i = 0; i < kOps; ++i) {
     const auto op = static_cast<Op>(i);
     if (signature_of(op) != kSignature) continue;
-    const std::string full = std::string("reduce::") + name(op);
+    const std::string full = "reduce::" + name_of_kernels(op);
     handles[static_cast<size_t>(i)] =
         c10::Dispatcher::singleton().findSchemaOrThrow(full.c_str(), kWritesOut ? "out" : "").typed<Function>();
   }
@@ -48,6 +48,11 @@ at::Tensor call(const Request& r, const at::Tensor& self) {
     default:
       return plain(r.op).call(self, r.dim, r.keepdim);
   }
+}
+
+std::tuple<at::Tensor, at::Tensor> call_pair(const Request& r, const at::Tensor& self) {
+  const at::Tensor both = call(r, self);
+  return {both.select(-1, 0), both.select(-1, 1)};
 }
 
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {

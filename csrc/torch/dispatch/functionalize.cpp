@@ -45,7 +45,7 @@ struct Functionalize {
     functionalization::sync(out);
     const at::Tensor input = unwrapped(self);
     const Checked checked = check(r, input, out.scalar_type());
-    check_out(r, checked, input, result_sizes(input.sym_sizes(), checked.mask, r.keepdim),
+    check_out(r, checked, input, result_sizes(r, checked, input.sym_sizes()),
               functionalization::from_functional_tensor(out));
     Request functional = r;
     functional.dtype = checked.type;

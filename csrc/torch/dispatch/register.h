@@ -44,13 +44,13 @@ struct Entry {
     if constexpr (signature_of(op) == Signature::typed) {
       m.impl(name(op), TORCH_FN(typed));
     } else if constexpr (signature_of(op) == Signature::spread) {
-      m.impl(name(op), TORCH_FN(spread));
+      m.impl(name_of_kernels(op).c_str(), TORCH_FN(spread));
     } else {
       m.impl(name(op), TORCH_FN(untyped));
     }
   }
   static void out(torch::Library& m) {
-    const std::string overload = std::string(name(op)) + ".out";
+    const std::string overload = name_of_kernels(op) + ".out";
     if constexpr (signature_of(op) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed_out));
     } else if constexpr (signature_of(op) == Signature::spread) {

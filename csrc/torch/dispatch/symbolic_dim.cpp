@@ -24,6 +24,23 @@ struct SymbolicDim {
     const int64_t d = known(dim);
     return call(spread_request(op, at::IntArrayRef(d), keepdim, correction), self);
   }
+  static std::tuple<at::Tensor, at::Tensor> pair(const at::Tensor& self, c10::SymInt dim, bool keepdim,
+                                                 const std::optional<at::Scalar>& correction) {
+    const int64_t d = known(dim);
+    return call_pair(spread_request(op, at::IntArrayRef(d), keepdim, correction), self);
+  }
+
+  static void register_in(torch::Library& m) {
+    const std::string overload = name_of_kernels(op) + ".dim";
+    if constexpr (signature_of(op) == Signature::typed) {
+      m.impl(overload.c_str(), TORCH_FN(typed));
+    } else if constexpr (signature_of(op) == Signature::spread) {
+      m.impl(overload.c_str(), TORCH_FN(spread));
+    } else {
+      m.impl(overload.c_str(), TORCH_FN(plain));
+    }
+    if constexpr (is_pair(op)) m.impl((name(op) + std::string(".dim")).c_str(), TORCH_FN(pair));
+  }
 };
 
 at::Tensor accumulate(const at::Tensor& self, c10::SymInt dim, bool keepdim) {
@@ -35,8 +52,7 @@ at::Tensor accumulate(const at::Tensor& self, c10::SymInt dim, bool keepdim) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
-  m.impl(#name ".dim", TORCH_FN(SymbolicDim<Op::Struct>::signature));
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) SymbolicDim<Op::Struct>::register_in(m);
 #include <torch_reduce/operators.def>
   m.impl("exact_accumulate.dim", TORCH_FN(accumulate));
 }

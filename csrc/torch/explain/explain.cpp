@@ -75,16 +75,6 @@ Shown shown_on_gpu(const AnyPlan& plan, const char* reads) {
   return shown;
 }
 
-c10::SmallVector<int64_t, 5> contiguous_strides(at::IntArrayRef sizes) {
-  c10::SmallVector<int64_t, 5> strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t d = sizes.size(); d-- > 0;) {
-    strides[d] = stride;
-    stride *= std::max<int64_t>(sizes[d], 1);
-  }
-  return strides;
-}
-
 // What one load of a kernel takes.
 const char* reads(const Plan& plan) {
   const bool vector = loads_vectors(plan.access);
@@ -158,8 +148,8 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
   TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "reduce: a tensor of layout ", self.layout(),
                               " cannot be explained; accepted are strided ones");
   const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
-  const auto sizes = result_sizes(self.sizes(), checked.mask, r.keepdim);
-  const Problem p = make_problem(r, checked, self, contiguous_strides(sizes));
+  const auto sizes = result_sizes(r, checked, self.sizes());
+  const Problem p = make_problem(r, checked, self, result_strides<int64_t>(r, sizes));
 
   Json json;
   json.add("device", on_cuda ? "cuda" : "cpu")

@@ -203,6 +203,11 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   const int64_t ndim = self.dim();
   int64_t strides[kMaxDims];  // of the output, by dim of the input
   size_t kept = 0;
+  int64_t second = 0;
+  if (is_pair(r.op)) {
+    second = out_strides.back();
+    out_strides = out_strides.slice(0, out_strides.size() - 1);
+  }
   const bool keeps = static_cast<int64_t>(out_strides.size()) == ndim;
   for (int64_t d = 0; d < ndim; ++d) {
     strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
@@ -212,7 +217,7 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
                                       : reinterpret_cast<uintptr_t>(self.const_data_ptr());
   return build_problem({r.op, checked.mode, to_dtype(self.scalar_type()), to_dtype(checked.type), alignment_of(address),
                         static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
-                        strides, r.correction});
+                        strides, r.correction, second});
 }
 
 }  // namespace torch_reduce

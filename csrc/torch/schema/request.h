@@ -18,6 +18,10 @@ struct Request {
   double correction = 1;
 };
 
+// The name of an operator under which its kernels are registered. Results of two, they give as one tensor.
+inline std::string name_of_kernels(const std::string& pair) { return "_" + pair; }
+inline std::string name_of_kernels(Op op) { return is_pair(op) ? name_of_kernels(name(op)) : name(op); }
+
 // Which dims are reduced; set for as many as the tensor has.
 struct DimMask {
   bool reduced[kMaxDims];
@@ -45,18 +49,36 @@ struct Checked {
 // rest.
 Checked check(const Request& request, const at::Tensor& self, std::optional<at::ScalarType> out = std::nullopt);
 
-// Sizes of the result, from sizes (int64_t or SymInt) of the input.
+// Sizes of the result, from sizes (int64_t or SymInt) of the input. Of two, the last dim holds both.
 template <class Int>
-c10::SmallVector<Int, 5> result_sizes(c10::ArrayRef<Int> sizes, const DimMask& mask, bool keepdim) {
+c10::SmallVector<Int, 5> result_sizes(const Request& request, const Checked& checked, c10::ArrayRef<Int> sizes) {
   c10::SmallVector<Int, 5> out;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (!mask.reduced[d]) {
+    if (!checked.mask.reduced[d]) {
       out.push_back(sizes[d]);
-    } else if (keepdim) {
+    } else if (request.keepdim) {
       out.push_back(1);
     }
   }
+  if (is_pair(request.op)) out.push_back(2);
   return out;
+}
+
+// Strides of a new result of these sizes. Of two, all second ones follow all first ones.
+template <class Int>
+c10::SmallVector<Int, 5> result_strides(const Request& request, c10::ArrayRef<Int> sizes) {
+  c10::SmallVector<Int, 5> strides(sizes.size());
+  Int next = 1;
+  for (size_t d = sizes.size() - (is_pair(request.op) ? 1 : 0); d-- > 0;) {
+    strides[d] = next;
+    if constexpr (std::is_same_v<Int, c10::SymInt>) {
+      next = next * sizes[d].max(1);
+    } else {
+      next *= std::max<Int>(sizes[d], 1);
+    }
+  }
+  if (is_pair(request.op)) strides.back() = next;
+  return strides;
 }
 
 // RuntimeError unless `out` has the device, type, layout and shape of the result. An `out` without elements is to be

@@ -1,28 +1,43 @@
 // The schema, once for every device.
 #include <torch/library.h>
 
+#include "request.h"
+
+namespace torch_reduce {
 namespace {
 
 const std::vector<at::Tag> kTags{at::Tag::pt2_compliant_tag};
 
-// Of a reduction: the operator, its overload with out=, and that with one symbolic dim.
+const std::string kDims = "(Tensor self, int[1]? dim=None, bool keepdim=False";
+const std::string kSymbolicDim = ".dim(Tensor self, SymInt dim, bool keepdim=False";
+const std::string kCorrection = ", *, Scalar? correction=None";
+
+// The operator, its overload with out=, and that with one symbolic dim.
 void define(torch::Library& m, const std::string& name, const std::string& options) {
-  const std::string dims = "(Tensor self, int[1]? dim=None, bool keepdim=False";
-  m.def((name + dims + options + ") -> Tensor").c_str(), kTags);
-  m.def((name + ".out" + dims + (options.empty() ? ", *" : options) + ", Tensor(a!) out) -> Tensor(a!)").c_str(),
+  m.def((name + kDims + options + ") -> Tensor").c_str(), kTags);
+  m.def((name + ".out" + kDims + (options.empty() ? ", *" : options) + ", Tensor(a!) out) -> Tensor(a!)").c_str(),
         kTags);
-  m.def((name + ".dim(Tensor self, SymInt dim, bool keepdim=False" + options + ") -> Tensor").c_str(), kTags);
+  m.def((name + kSymbolicDim + options + ") -> Tensor").c_str(), kTags);
 }
 
 void define_typed(torch::Library& m, const char* name) {
   define(m, name, ", *, ScalarType? dtype=None, str mode=\"deterministic\"");
 }
 void define_plain(torch::Library& m, const char* name) { define(m, name, ""); }
-void define_spread(torch::Library& m, const char* name) { define(m, name, ", *, Scalar? correction=None"); }
+void define_spread(torch::Library& m, const char* name) { define(m, name, kCorrection); }
+
+// Of one with two results: kernels give one tensor, whose last dim holds both (dispatch/pair.cpp).
+void define_spread_pair(torch::Library& m, const char* name) {
+  define(m, name_of_kernels(name), kCorrection);
+  m.def((name + kDims + kCorrection + ") -> (Tensor, Tensor)").c_str(), kTags);
+  m.def((name + kSymbolicDim + kCorrection + ") -> (Tensor, Tensor)").c_str(), kTags);
+}
 
 }  // namespace
+}  // namespace torch_reduce
 
 TORCH_LIBRARY(reduce, m) {
+  using namespace torch_reduce;
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) define_##signature(m, #name);
 #include <torch_reduce/operators.def>
   m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", kTags);

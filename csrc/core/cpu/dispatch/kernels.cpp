@@ -65,7 +65,7 @@ void reduce_chunks(const Job<Op, Acc>& job, const Threads& threads) {
   CpuPlan plan = job.plan;
   plan.split = 1;
   const Job<Op, Acc> columns{
-      chunks,      plan,   job.elements, write_values<Acc>, job.in, reinterpret_cast<char*>(job.partials),
+      chunks, plan, job.elements, write_values<Acc>, nullptr, job.in, reinterpret_cast<char*>(job.partials),
       job.scratch, nullptr};
   in_parallel<ColumnsKernel<Op, Acc>>(columns, threads);
 }
@@ -83,8 +83,15 @@ void in_parallel_if(const Job<Op, Acc>& job, const Threads& threads) {
 template <class Op, class Acc>
 void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Threads& threads) {
   const Scratch scratch(plan);
-  const Job<Op, Acc> job{problem, plan,    make_elements<Op, Acc>(problem),           make_writer<Op, Acc>(problem), in,
-                         out,     scratch, reinterpret_cast<Acc*>(scratch.partials())};
+  const Job<Op, Acc> job{problem,
+                         plan,
+                         make_elements<Op, Acc>(problem),
+                         make_writer<Op, Acc>(problem),
+                         make_second_writer<Op, Acc>(problem),
+                         in,
+                         out,
+                         scratch,
+                         reinterpret_cast<Acc*>(scratch.partials())};
   constexpr bool kCombinesElements = has_vectors<Op, Acc> && takes_elements<Op, Acc>;
   if (plan.access == Access::Chunks) {
     reduce_chunks(job, threads);

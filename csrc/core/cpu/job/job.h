@@ -25,7 +25,7 @@ struct Job {
   const Problem& problem;
   const CpuPlan& plan;
   Elements<Acc> elements;
-  Write<Acc> write;
+  Write<Acc> write, write_second;  // the latter null where there is one result
   const char* in;
   char* out;
   const Scratch& scratch;
@@ -73,6 +73,9 @@ struct Job {
         stride = layout().kept[layout().kept_dims - 1].out_stride;
       }
       write(value, run, count_of_elements(problem), out + offset * out_size, stride);
+      if (write_second != nullptr) {
+        write_second(value, run, count_of_elements(problem), out + (offset + problem.second) * out_size, stride);
+      }
       output += run;
       value += run;
       count -= run;

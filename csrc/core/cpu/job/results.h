@@ -66,6 +66,24 @@ Write<Acc> writer_to(DType out) {
   });
 }
 
+// The operator whose result is the second one of Op.
+template <class Op>
+struct SecondOf : Op {
+  template <class Acc>
+  static TR_HD auto finish(Acc a, Count count) {
+    return Op::second(a, count);
+  }
+};
+
+// Writes second results; null where there are none.
+template <class Op, class Acc>
+Write<Acc> make_second_writer(const Problem& p) {
+  if constexpr (Op::has_second) {
+    if (p.second != 0) return writer_to<SecondOf<Op>, Acc>(p.out);
+  }
+  return nullptr;
+}
+
 // Of the operator whose elements `Op`'s kernels combine: its finish, which may be another's than Op's.
 template <class Op, class Acc>
 Write<Acc> make_writer(const Problem& p) {

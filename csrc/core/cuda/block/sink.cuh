@@ -7,16 +7,21 @@
 
 namespace torch_reduce::cuda {
 
-// Elements of type `type` (the compute type, unless they are results), at unit * unit_stride + output * output_stride
-// where the kept dims are one.
-template <class Acc>
-struct Sink {
+// Where results are written, and as what.
+struct Target {
   void* to;
-  int64_t unit_stride, output_stride;
   Count count;  // of elements per output
   DType type;
-  Ending ending;    // of results
-  uint64_t mirror;  // of results, as Source::mirror of elements of the compute type
+  Ending ending;
+  uint64_t mirror;  // as Source::mirror of elements of the compute type
+  int64_t second;   // as Problem's
+};
+
+// Results, or partials, which are of the compute type, at unit * unit_stride + output * output_stride where the kept dims
+// are one.
+template <class Acc>
+struct Sink : Target {
+  int64_t unit_stride, output_stride;
   bool results;     // `to` is the output, and its kept dims may be several; else scratch
   bool atomic;      // `to` is the output, of the compute type, and zero before the first addition
   bool cluster;     // an output's units are a cluster, of which the first CTA delivers the result
@@ -64,21 +69,30 @@ __device__ __noinline__ void write_unlikely(void* out, int64_t place, DType type
   store<O>(out, place, type, finish<O>(v, count, ending, mirror));
 }
 
+// A call, as most operators have no second result.
+template <class O, class Acc>
+__device__ __noinline__ void write_second(void* out, int64_t place, DType type, Count count, Acc v) {
+  store<O>(out, place, type, O::second(v, count));
+}
+
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
-__device__ __forceinline__ void write(void* out, int64_t place, DType type, Ending ending, count_of<O> count, Acc v,
-                                      uint64_t mirror) {
-  const bool likely = type == dtype_of<Likely>::value;
+__device__ __forceinline__ void write(const Target& t, int64_t place, Acc v) {
+  if constexpr (O::has_second) {
+    if (t.second != 0) write_second<O>(t.to, place + t.second, t.type, t.count, v);
+  }
+  const bool likely = t.type == dtype_of<Likely>::value;
   if constexpr (O::adds && std::is_floating_point<Acc>::value) {
-    if (likely && ending == Ending::Quotient) return put<Likely>(out, place, divide_by_count(v, count));
+    if (likely && t.ending == Ending::Quotient) return put<Likely>(t.to, place, divide_by_count(v, t.count.n));
     if constexpr (O::has_wider_kernels && std::is_same<Acc, double>::value) {
-      if (likely && ending == Ending::Root) return put<Likely>(out, place, __builtin_sqrt(v));
+      if (likely && t.ending == Ending::Root) return put<Likely>(t.to, place, __builtin_sqrt(v));
     }
   }
-  const bool is_own = O::has_correction || ending == Ending::Own;
-  if (!likely || !is_own) return write_unlikely<O>(out, place, type, ending, count, v, mirror);
-  put<Likely>(out, place, finish<O>(v, count, ending, mirror));
+  const bool is_own = O::has_correction || t.ending == Ending::Own;
+  const auto count = count_for<O>(t.count);
+  if (!likely || !is_own) return write_unlikely<O>(t.to, place, t.type, t.ending, count, v, t.mirror);
+  put<Likely>(t.to, place, finish<O>(v, count, t.ending, t.mirror));
 }
 
 // Of `count` values side by side in shared memory or scratch: as far as one access of 16 bytes reaches.
@@ -107,7 +121,7 @@ __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v
       return;
     }
   }
-  write<O, Likely>(s.to, place, s.type, s.ending, count_for<O>(s.count), v, s.mirror);
+  write<O, Likely>(s, place, v);
 }
 
 // Where the value of a unit of an output goes.

@@ -55,7 +55,7 @@ ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const S
 template <class In>
 bool has_wide_stores(const Plan& plan, const Problem& p, const void* to, int width) {
   const bool is_likely = may_write_wide<In> && (is_floating(p.compute) || traits_of(p.op).ending == Ending::Own);
-  return is_likely && plan.finish == Finish::Direct && dtype_of<In>::value == p.out &&
+  return is_likely && p.second == 0 && plan.finish == Finish::Direct && dtype_of<In>::value == p.out &&
          stores_are_aligned(p.layout, to, width, sizeof(In));
 }
 

@@ -13,15 +13,11 @@ namespace torch_reduce::cuda {
 template <class Acc, Access A>
 struct FinishArgs {
   const Acc* partials;
-  void* out;
-  Count count;  // of elements per output
+  Target target;
   int64_t outputs;
   int64_t next_output;  // few outputs: partials from one output to the next
   int64_t out_stride;   // Contiguous
   uint32_t units;
-  DType type;
-  Ending ending;
-  uint64_t mirror;
   int log_across;        // many outputs: 2^log_across threads side by side
   int units_per_thread;  // a power of two
   int ctas;              // few outputs: of a cluster
@@ -32,7 +28,7 @@ template <class O, class Acc, Access A>
 __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_t output, Acc v) {
   int64_t place = output * a.out_stride;
   if constexpr (A != Access::Contiguous) place = a.kept.out(output);
-  write<O, LikelyOut<O, Any, Acc>>(a.out, place, a.type, a.ending, count_for<O>(a.count), v, a.mirror);
+  write<O, LikelyOut<O, Any, Acc>>(a.target, place, v);
 }
 
 // Units that a thread takes side by side.

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/cuda/finish/finish.cuh"
-#include "core/cuda/start/buffers.h"
 #include "core/cuda/start/start.cuh"
+#include "core/cuda/start/target.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -13,15 +13,11 @@ cudaError_t start_finish_with(const Plan& plan, const Problem& p, const Buffers&
   const Layout& l = p.layout;
   const FinishPlan& f = plan.finish_kernel;
   const FinishArgs<Acc, A> a{static_cast<const Acc*>(b.scratch),
-                             b.out,
-                             count_of_elements(p),
+                             target_of(p, b),
                              l.outputs,
                              f.padded_units,
                              l.kept_dims ? l.kept[0].out_stride : 0,
                              static_cast<uint32_t>(plan.units),
-                             p.out,
-                             traits_of(p.op).ending,
-                             mirror_of_result(p),
                              f.log_across,
                              f.units_per_thread,
                              f.cluster,

@@ -6,6 +6,7 @@
 #include "core/cuda/finish/launch.cuh"
 #include "core/cuda/rows/launch.cuh"
 #include "core/cuda/short_rows/launch.cuh"
+#include "core/cuda/start/target.cuh"
 #include "core/cuda/tiles/launch.cuh"
 
 namespace torch_reduce::cuda {
@@ -36,21 +37,16 @@ template <class Acc>
 Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
   const Layout& l = p.layout;
   Sink<Acc> s{};
-  s.count = count_of_elements(p);
+  static_cast<Target&>(s) = target_of(p, b);
   s.units = static_cast<uint32_t>(plan.units);
   s.atomic = plan.finish == Finish::Atomic;
   s.cluster = plan.finish == Finish::Cluster;
   s.results = plan.finish != Finish::Partials;
-  s.ending = plan.finish != Finish::Partials ? traits_of(p.op).ending : Ending::Own;
   if (s.results) {
-    s.mirror = mirror_of_result(p);
-    s.to = b.out;
-    s.type = p.out;
     s.output_stride = l.kept_dims ? l.kept[0].out_stride : 0;
     return s;
   }
-  s.to = b.scratch;
-  s.type = p.compute;
+  static_cast<Target&>(s) = {b.scratch, s.count, p.compute, Ending::Own, 0, 0};
   s.unit_stride = plan.finish_kernel.few_outputs ? 1 : l.outputs;
   s.output_stride = plan.finish_kernel.few_outputs ? plan.finish_kernel.padded_units : 1;
   return s;

@@ -49,8 +49,7 @@ __global__ void __launch_bounds__(tuning::kCopiesWarps* kWarp) copies(const __gr
   const auto send = [&](int64_t l, int64_t r, const Element<O, In, Acc>& element) {
     const Acc v = element.template value<Acc>(op, a.source, 0, 1);
     const int64_t to = place.out + (lane0 + l) * a.lanes.out_stride + (row0 + r) * a.rows.out_stride;
-    write<O, LikelyOut<O, In, Acc>>(a.sink.to, to, a.sink.type, a.sink.ending, count_for<O>(a.sink.count), v,
-                                    a.sink.mirror);
+    write<O, LikelyOut<O, In, Acc>>(a.sink, to, v);
   };
   if (!a.exchanged) {
 #pragma unroll

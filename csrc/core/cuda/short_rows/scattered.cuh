@@ -77,8 +77,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
     });
     const Acc row = tree_across_lanes<O>(leaf, 1, 1 << log_lanes);
     if (in_group == 0 && row0 + r * rows_per_warp < a.outputs) {
-      write<O, LikelyOut<O, In, Acc>>(a.sink.to, place[r].out, a.sink.type, a.sink.ending, count_for<O>(a.sink.count),
-                                      row, a.sink.mirror);
+      write<O, LikelyOut<O, In, Acc>>(a.sink, place[r].out, row);
     }
   }
 }

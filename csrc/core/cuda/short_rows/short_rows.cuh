@@ -79,8 +79,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   for (int u = 0; u < kUnroll; ++u) {
     const int64_t row = first + (shared_out + u) * rows_per_warp;
     if (u < kept && row < a.outputs) {
-      write<O, LikelyOut<O, In, Acc>>(a.sink.to, place_of<A>(a.sink, a.kept, 0, row), a.sink.type, a.sink.ending,
-                                      count_for<O>(a.sink.count), v[u], a.sink.mirror);
+      write<O, LikelyOut<O, In, Acc>>(a.sink, place_of<A>(a.sink, a.kept, 0, row), v[u]);
     }
   }
 }

@@ -9,7 +9,7 @@
 
 namespace torch_reduce {
 
-// The reason beside each is of an H200, the one GPU that was measured; rows by architecture are in gpu.cpp.
+// The reason beside each was measured on an H200; rows by architecture are in gpu.cpp.
 struct Tuning {
   // A split row's CTAs take more chunks each from this many CTAs on: each one's partial costs the finish, or an atomic.
   int64_t rows_ctas_per_sm;
