@@ -73,7 +73,8 @@ message(STATUS "torch_reduce: CPU and CUDA ${_nvcc_version} (${_list}), for ${_t
 # --fmad=false and the rest: a product that feeds a sum may not fuse, a subnormal may not flush and a quotient rounds
 # once, or the bits would differ from the CPU's.
 set(TORCH_REDUCE_NVCC_FLAGS --fmad=false -ftz=false -prec-div=true -prec-sqrt=true
-                            --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-O1)
+                            --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-O1
+                            -Xcompiler=-fno-exceptions,-fno-asynchronous-unwind-tables)  # launches do not throw
 if(_nvcc_version VERSION_LESS 13)
   list(APPEND TORCH_REDUCE_NVCC_FLAGS -Xfatbin=-compress-all)
 else()  # smaller; the drivers of CUDA 13 unpack it

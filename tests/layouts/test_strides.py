@@ -128,11 +128,16 @@ def test_out_of_any_layout(op, device):
     expected = model(x, 1, op=op)
     x = x.to(device)
     sevens = partial(torch.full, fill_value=7, dtype=expected.dtype, device=device)
-    outs = [sevens((6, 10)), sevens((10, 6)).t(), sevens((12, 31))[::2, 1::3]]
+    pair = expected.shape[2:]  # two results or one
+    outs = [
+        sevens((6, 10, *pair)),
+        sevens((*pair, 10, 6)).movedim((-2, -1), (1, 0)),
+        sevens((12, 31, *pair))[::2, 1::3],
+    ]
     for out in outs:
         assert run(x, 1, out=out) is out
         assert_same_bits(out, expected)
-    around = sevens((12, 31)).cpu()
+    around = sevens((12, 31, *pair)).cpu()
     around[::2, 1::3] = expected
     assert_same_bits(outs[2]._base, around, "nothing is written between the elements of out")
 

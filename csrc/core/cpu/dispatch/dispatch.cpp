@@ -64,11 +64,6 @@ std::atomic<const Capability*>& current() {
 
 }  // namespace
 
-void refuse(const Problem& problem, const CpuPlan& plan) {
-  throw std::logic_error(std::string("reduce: ") + name(problem.op) + " has no CPU kernel of " + name(plan.family) +
-                         ", " + name(plan.access) + ", computing in " + name(problem.compute));
-}
-
 int vector_bytes() { return current().load(std::memory_order_relaxed)->vector_bytes; }
 
 const char* capability() { return current().load()->name; }
@@ -95,7 +90,10 @@ void reduce(const Work& work, const void* in, void* out, const Threads& threads)
   if (work.problem.layout.outputs == 0) return;
   const Capability& kernels = *current().load(std::memory_order_relaxed);
   if (const auto* plan = std::get_if<CpuPlan>(&work.plan)) {
-    kernels.run(work.problem, *plan, in, out, threads);
+    const Problem& problem = work.problem;
+    if (kernels.run(problem, *plan, in, out, Scratch(*plan), threads)) return;
+    throw std::logic_error(std::string("reduce: ") + name(problem.op) + " has no CPU kernel of " + name(plan->family) +
+                           ", " + name(plan->access) + ", computing in " + name(problem.compute));
   } else {
     kernels.run_exactly(work.problem, *std::get_if<ExactPlan>(&work.plan), in, out, threads);
   }

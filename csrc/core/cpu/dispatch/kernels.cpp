@@ -72,17 +72,14 @@ void reduce_chunks(const Job<Op, Acc>& job, const Threads& threads) {
 
 // The kernel that a plan names, if the operator has it.
 template <template <class, class> class Kernel, bool kExists, class Op, class Acc>
-void in_parallel_if(const Job<Op, Acc>& job, const Threads& threads) {
-  if constexpr (kExists) {
-    in_parallel<Kernel<Op, Acc>>(job, threads);
-  } else {
-    refuse(job.problem, job.plan);
-  }
+bool in_parallel_if(const Job<Op, Acc>& job, const Threads& threads) {
+  if constexpr (kExists) in_parallel<Kernel<Op, Acc>>(job, threads);
+  return kExists;
 }
 
 template <class Op, class Acc>
-void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Threads& threads) {
-  const Scratch scratch(plan);
+bool reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Scratch& scratch,
+               const Threads& threads) {
   const Job<Op, Acc> job{problem,
                          plan,
                          make_elements<Op, Acc>(problem),
@@ -93,14 +90,15 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
                          scratch,
                          reinterpret_cast<Acc*>(scratch.partials())};
   constexpr bool kCombinesElements = has_vectors<Op, Acc> && takes_elements<Op, Acc>;
+  bool exists = true;
   if (plan.access == Access::Chunks) {
     reduce_chunks(job, threads);
   } else if (plan.access == Access::Bundles) {
-    in_parallel_if<BundlesKernel, kCombinesElements>(job, threads);
+    exists = in_parallel_if<BundlesKernel, kCombinesElements>(job, threads);
   } else if (plan.access == Access::Strips) {
-    in_parallel_if<StripsKernel, kCombinesElements>(job, threads);
+    exists = in_parallel_if<StripsKernel, kCombinesElements>(job, threads);
   } else if (plan.access == Access::Segments) {
-    in_parallel_if<SegmentsKernel, are_read<Op, Acc>>(job, threads);
+    exists = in_parallel_if<SegmentsKernel, are_read<Op, Acc>>(job, threads);
   } else if (plan.family == Family::Rows) {
     in_parallel<RowsKernel<Op, Acc>>(job, threads);
   } else if (plan.family == Family::ShortRows) {
@@ -108,39 +106,42 @@ void reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
   } else {
     in_parallel<ColumnsKernel<Op, Acc>>(job, threads);
   }
-  if (plan.split > 1) combine_pieces(job);
+  if (exists && plan.split > 1) combine_pieces(job);
+  return exists;
 }
 
 template <class Op>
-void reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
+bool reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Scratch& scratch,
+               const Threads& threads) {
   const auto* x = static_cast<const char*>(in);
   auto* y = static_cast<char*>(out);
   switch (problem.compute) {
     case DType::Float32:
-      return reduce_in<Op, accumulator_of<Op, float>>(problem, plan, x, y, threads);
+      return reduce_in<Op, accumulator_of<Op, float>>(problem, plan, x, y, scratch, threads);
     case DType::Float64:
-      return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, threads);
+      return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, scratch, threads);
     case DType::Endless:
       if constexpr (computes_in<Op, Endless>) {
-        return reduce_in<Op, accumulator_of<Op, Endless>>(problem, plan, x, y, threads);
+        return reduce_in<Op, accumulator_of<Op, Endless>>(problem, plan, x, y, scratch, threads);
       }
       break;
     case DType::Int128:
-      if constexpr (computes_in<Op, Int128>) return reduce_in<Op, Int128>(problem, plan, x, y, threads);
+      if constexpr (computes_in<Op, Int128>) return reduce_in<Op, Int128>(problem, plan, x, y, scratch, threads);
       break;
     default:
       if constexpr (computes_in<Op, int64_t>) {
-        return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, threads);
+        return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, scratch, threads);
       }
   }
-  refuse(problem, plan);
+  return false;
 }
 
 }  // namespace
 
-void run(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads) {
-  with_operator(problem.op, [&](auto tag) {
-    reduce_by<kernels_of<typename decltype(tag)::type>>(problem, plan, in, out, threads);
+bool run(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Scratch& scratch,
+         const Threads& threads) {
+  return with_operator(problem.op, [&](auto tag) {
+    return reduce_by<kernels_of<typename decltype(tag)::type>>(problem, plan, in, out, scratch, threads);
   });
 }
 

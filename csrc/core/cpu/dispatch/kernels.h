@@ -3,15 +3,16 @@
 // object (it could replace the portable one at link time), so these sources use no std:: function.
 #pragma once
 
+#include "core/cpu/job/scratch.h"
 #include "core/cpu/job/threads.h"
 #include "core/plan/cpu/plan.h"
 
 namespace torch_reduce::cpu {
 
-// Throws std::logic_error: the plan names a kernel that the operator does not have, which is a planner's fault.
-[[noreturn]] void refuse(const Problem& problem, const CpuPlan& plan);
-
-using Run = void(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Threads& threads);
+// Whether there is the kernel that the plan names; else a planner is at fault. Kernels do not throw: they are compiled
+// without exceptions, whose tables would be a thirtieth of the library.
+using Run = bool(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Scratch& scratch,
+                 const Threads& threads);
 
 namespace baseline {
 Run run;

@@ -51,11 +51,12 @@ template <class Op, class V>
 __attribute__((noinline)) auto leaf_called(int count, V a, V b, V c, V d) {
   return leaf_of<Op>(count, a, b, c, d);
 }
-template <class Op, class V, int Count>
+// A call where that is long, or where speed matters less than size.
+template <class Op, bool Small, class V, int Count>
 TR_HD accumulator_of<Op, V> leaf_of_plain(const V (&x)[Count]) {
   static_assert(Count <= 4, "as many arguments");
   const V &b = x[Count > 1 ? 1 : 0], &c = x[Count > 2 ? 2 : 0], &d = x[Count > 3 ? 3 : 0];
-  if constexpr (Op::adds_exponentials) {
+  if constexpr (Op::adds_exponentials || Small) {
     return leaf_called<Op>(Count, x[0], b, c, d);
   } else {
     return leaf_of<Op>(Count, x[0], b, c, d);

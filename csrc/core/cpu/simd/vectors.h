@@ -133,20 +133,24 @@ TR_HD auto over_reads(const V& v) {
   }
 }
 
-template <class Op, class V, int Count>
+template <class Op, bool Small, class V, int Count>
 TR_HD EvenOdd<accumulator_of<Op, V>> leaf_of_plain(const EvenOdd<V> (&x)[Count]) {
   V even[Count], odd[Count];
   for (int i = 0; i < Count; ++i) even[i] = x[i].even, odd[i] = x[i].odd;
-  return {leaf_of_plain<Op>(even), leaf_of_plain<Op>(odd)};
+  return {leaf_of_plain<Op, Small>(even), leaf_of_plain<Op, Small>(odd)};
 }
+
+// Whether a leaf's elements are read before any is lifted.
+template <class Op, class Acc>
+constexpr bool reads_plain_leaves = Op::lifts && has_plain<Acc> && has_lanes_of_words<Op, Acc>;
 
 // Neighbouring leaves of `Steps` elements each, from place i on.
 template <class Op, class T, class Acc, int Steps, int Group>
 TR_HD auto read_steps(const char* const* x, int i) {
-  if constexpr (Op::lifts && has_plain<Acc> && has_lanes_of_words<Op, Acc>) {
+  if constexpr (reads_plain_leaves<Op, Acc>) {
     std::decay_t<decltype(read_elements<T, Acc, Group>(x[0], i))> element[Steps];
     for (int s = 0; s < Steps; ++s) element[s] = read_elements<T, Acc, Group>(x[s], i);
-    return leaf_of_plain<Op>(element);
+    return leaf_of_plain<Op, /*Small=*/false>(element);
   } else {
     auto v = read<Op, T, Acc, Group>(x[0], i);
     if constexpr (Steps > 1) v = combine<Op>(v, read<Op, T, Acc, Group>(x[1], i));

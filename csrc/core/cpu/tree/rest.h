@@ -6,6 +6,21 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
+// A leaf of `Steps` elements and one more, which is read from `last`.
+template <class Op, class T, class Acc, int Steps>
+TR_HD auto longer_leaf(const char* const* x, int i, const char* last) {
+  if constexpr (reads_plain_leaves<Op, Acc>) {
+    std::decay_t<decltype(read_elements<T, Acc, 1>(last, 0))> element[Steps + 1];
+    for (int s = 0; s < Steps; ++s) element[s] = read_elements<T, Acc, 1>(x[s], i);
+    element[Steps] = read_elements<T, Acc, 1>(last, 0);
+    return leaf_of_plain<Op, /*Small=*/true>(element);
+  } else if constexpr (Steps > 0) {
+    return combine<Op>(read_steps<Op, T, Acc, Steps, 1>(x, i), read<Op, T, Acc, 1>(last, 0));
+  } else {
+    return read<Op, T, Acc, 1>(last, 0);
+  }
+}
+
 // The trees of chunk_subtrees() over leaves of `Steps` elements each, and one more before leaf `longer`. What `edge`
 // has stands for those in x[Steps] that do not fill a read.
 template <class Op, class T, class Acc, int Steps, int Vectors>
@@ -19,9 +34,7 @@ TR_HD Lanes<Op, Acc> rest_levels(const char* const* x, int i, int longer, const 
   } else {
     if (i < longer) {
       const bool fills = i + kReadWidth<T, Acc> <= longer;
-      const auto last = read<Op, T, Acc, 1>(fills ? x[Steps] + i * sizeof(T) : edge, 0);
-      if constexpr (Steps == 0) return over_reads<Op>(last);
-      if constexpr (Steps > 0) return over_reads<Op>(combine<Op>(read_steps<Op, T, Acc, Steps, 1>(x, i), last));
+      return over_reads<Op>(longer_leaf<Op, T, Acc, Steps>(x, i, fills ? x[Steps] + i * sizeof(T) : edge));
     }
     if constexpr (Steps > 0) return over_reads<Op>(read_steps<Op, T, Acc, Steps, 1>(x, i));
     return in_all_lanes<Op>(Op::template identity<Acc>());
