@@ -85,7 +85,7 @@ inline const char* mode_name(Mode mode) {
     static const auto op = detail::find<detail::Spread>("reduce::" #name);                                         \
     return op.call(self, dim, keepdim, correction);                                                                \
   }
-#define TORCH_REDUCE_FUNCTION_spread_pair(name)                                                                       \
+#define TORCH_REDUCE_FUNCTION_spread_pair(name)                                                                      \
   inline std::tuple<at::Tensor, at::Tensor> name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, \
                                                  bool keepdim = false, const at::Scalar& correction = 1) {           \
     static const auto op = detail::find<detail::SpreadPair>("reduce::" #name);                                       \

@@ -49,8 +49,8 @@ int on_host(int op, int mode, int in, int out, int ndim, const int64_t* sizes, c
 }
 
 int on_cuda(int op, int mode, int in, int out, int ndim, const int64_t* sizes, const int64_t* strides, int num_dims,
-            const int* dims, const int64_t* out_strides, int64_t out_second, const void* from, void* to, void* workspace, size_t* bytes,
-            void* stream) {
+            const int* dims, const int64_t* out_strides, int64_t out_second, const void* from, void* to,
+            void* workspace, size_t* bytes, void* stream) {
   const Reduction r = reduction(op, mode, in, out, ndim, sizes, strides, num_dims, dims, out_strides, out_second);
   return static_cast<int>(reduce_on_cuda(workspace, *bytes, r, from, to, static_cast<CUstream_st*>(stream)));
 }

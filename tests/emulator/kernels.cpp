@@ -39,15 +39,15 @@ struct Planned {
 
 // Plans a reduction of the tensor of these sizes and strides (in elements) at `in`, and runs it if there is an `out`;
 // `out_strides` are those of the kept dims, by dim of the input, and `out_second` leads to second results. Operators,
-// modes, types and families are numbered as Op, Mode, DType and Family; a family or vector of -1, or a split of 0, is the
-// plan's choice. Returns a cudaError_t, or -1 for a constraint that is not legal.
+// modes, types and families are numbered as Op, Mode, DType and Family; a family or vector of -1, or a split of 0, is
+// the plan's choice. Returns a cudaError_t, or -1 for a constraint that is not legal.
 int emulate_kernels(int op, int mode, int in_type, int out_type, int ndim, const int64_t* sizes, const int64_t* strides,
                     const bool* reduced, const int64_t* out_strides, int64_t out_second, const void* in, void* out,
                     int sms, int major, int family, int vector, int64_t split, bool backward, Planned* planned) {
   const auto address = reinterpret_cast<uintptr_t>(in);
-  const Problem p =
-      build_problem({static_cast<Op>(op), static_cast<Mode>(mode), static_cast<DType>(in_type),
-                     static_cast<DType>(out_type), alignment_of(address), ndim, sizes, strides, reduced, out_strides, 1, out_second});
+  const Problem p = build_problem({static_cast<Op>(op), static_cast<Mode>(mode), static_cast<DType>(in_type),
+                                   static_cast<DType>(out_type), alignment_of(address), ndim, sizes, strides, reduced,
+                                   out_strides, 1, out_second});
   Plan plan;
   try {
     plan = std::get<Plan>(make_work(p, make_gpu(sms, major, 0), {family, vector, split}).plan);

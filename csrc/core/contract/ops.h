@@ -130,9 +130,9 @@ struct KernelsOf;
     using type = Kernels;                                       \
   };
 #include <torch_reduce/operators.def>
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                                                        \
-  static_assert(std::is_same<Struct, Kernels>::value || Struct::tests || Struct::mirrored ||                           \
-                    Struct::ending != Ending::Own || is_pair(Op::Struct),                                              \
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                                                       \
+  static_assert(std::is_same<Struct, Kernels>::value || Struct::tests || Struct::mirrored ||                          \
+                    Struct::ending != Ending::Own || is_pair(Op::Struct),                                             \
                 "kernels are another operator's where reading, ending, mirror or a second result is the difference"); \
   static_assert(!is_pair(Op::Struct) || Kernels::has_second, "these kernels make one result");
 #include <torch_reduce/operators.def>

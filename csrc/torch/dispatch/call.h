@@ -25,8 +25,8 @@ inline Request spread_request(Op op, at::OptionalIntArrayRef dim, bool keepdim,
   return {op, dim, keepdim, std::nullopt, "deterministic", correction ? correction->toDouble() : 1};
 }
 
-// From the top: autocast, autograd, vmap and whatever else is in force. Two results are in the last dim of one tensor, or
-// apart, as its views.
+// From the top: autocast, autograd, vmap and whatever else is in force. Two results are in the last dim of one tensor,
+// or apart, as its views.
 at::Tensor call(const Request& request, const at::Tensor& self);
 std::tuple<at::Tensor, at::Tensor> call_pair(const Request& request, const at::Tensor& self);
 

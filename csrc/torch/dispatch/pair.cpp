@@ -1,5 +1,5 @@
-// Operators of two results. Kernels, and whatever else is registered for an operator, give them as one tensor, whose last
-// dim holds both: reduce::_var_mean. A caller gets the two as views.
+// Operators of two results. Kernels, and whatever else is registered for an operator, give them as one tensor, whose
+// last dim holds both: reduce::_var_mean. A caller gets the two as views.
 #include <torch/library.h>
 
 #include "call.h"

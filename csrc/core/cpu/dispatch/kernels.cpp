@@ -65,7 +65,7 @@ void reduce_chunks(const Job<Op, Acc>& job, const Threads& threads) {
   CpuPlan plan = job.plan;
   plan.split = 1;
   const Job<Op, Acc> columns{
-      chunks, plan, job.elements, write_values<Acc>, nullptr, job.in, reinterpret_cast<char*>(job.partials),
+      chunks,      plan,   job.elements, write_values<Acc>, nullptr, job.in, reinterpret_cast<char*>(job.partials),
       job.scratch, nullptr};
   in_parallel<ColumnsKernel<Op, Acc>>(columns, threads);
 }

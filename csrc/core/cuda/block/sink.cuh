@@ -17,15 +17,15 @@ struct Target {
   int64_t second;   // as Problem's
 };
 
-// Results, or partials, which are of the compute type, at unit * unit_stride + output * output_stride where the kept dims
-// are one.
+// Results, or partials, which are of the compute type, at unit * unit_stride + output * output_stride where the kept
+// dims are one.
 template <class Acc>
 struct Sink : Target {
   int64_t unit_stride, output_stride;
-  bool results;     // `to` is the output, and its kept dims may be several; else scratch
-  bool atomic;      // `to` is the output, of the compute type, and zero before the first addition
-  bool cluster;     // an output's units are a cluster, of which the first CTA delivers the result
-  uint32_t units;   // CTAs per output
+  bool results;    // `to` is the output, and its kept dims may be several; else scratch
+  bool atomic;     // `to` is the output, of the compute type, and zero before the first addition
+  bool cluster;    // an output's units are a cluster, of which the first CTA delivers the result
+  uint32_t units;  // CTAs per output
 };
 
 // A result before it is rounded. What has several words is mirrored back by its own finish, if at all.

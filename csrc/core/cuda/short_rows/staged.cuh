@@ -109,9 +109,7 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   __syncwarp();
   const In* first = reinterpret_cast<const In*>(staged + reinterpret_cast<uintptr_t>(from) % 16);
   const int stride = static_cast<int>(a.kept.in_stride);
-  auto send = [&](int r, Acc v) {
-    write<O, LikelyOut<O, In, Acc>>(a.sink, (row0 + r) * a.sink.output_stride, v);
-  };
+  auto send = [&](int r, Acc v) { write<O, LikelyOut<O, In, Acc>>(a.sink, (row0 + r) * a.sink.output_stride, v); };
   if constexpr (InGroups) {
     const bool pairs = (n | stride) % 2 == 0 && reinterpret_cast<uintptr_t>(from) % 4 == 0;
 #pragma unroll 2
