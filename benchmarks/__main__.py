@@ -20,11 +20,11 @@ from .suites import accuracy, host, run_cpu, shapes
 from .suites.run_cuda import Bench
 
 SUITES = {
-    "cuda": ("full", "shapes", "hard", "random", "ops", "layouts", "exact", "data", "accuracy", "host", "cpu"),
-    "cpu": ("full", "shapes", "slow", "ops", "layouts", "exact", "data", "accuracy", "host"),
+    "cuda": ("full", "shapes", "hard", "random", "ops", "layouts", "exact", "data", "accuracy", "host", "scans", "cpu"),
+    "cpu": ("full", "shapes", "slow", "ops", "layouts", "exact", "data", "accuracy", "host", "scans"),
 }
 # So that a run on a GPU takes eight minutes at most, and on a laptop five.
-BY_NAME = {"cuda": ("random",), "cpu": ("exact", "accuracy")}
+BY_NAME = {"cuda": ("random", "scans"), "cpu": ("exact", "accuracy", "scans")}
 CPU_MOST = 1 << 22  # elements of a shape on the CPU, for the same reason
 DTYPES = [torch.float32, torch.bfloat16]
 
@@ -42,11 +42,11 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         "--suite",
         help="comma-separated, of: full (full sums by size), shapes (30 shapes), slow (where torch.sum "
         "is known to be slow; on the CPU), hard (unaligned rows, masks; on "
-        "CUDA), random (200 shapes and strides; on CUDA), ops (the other operators), layouts (memory order other than "
-        "logical order), exact (exact sums by size, beside what else could serve, and on the CPU by shape), "
-        "data (by distribution), accuracy (errors by length and condition number), host (host time of a call); cpu "
-        "(with --device cuda: full and exact sums on the CPU too); if not given all, on CUDA without random, on the "
-        "CPU without exact and accuracy",
+        "CUDA), random (200 shapes and strides; on CUDA), ops (the other operators), scans (beside torch's), layouts "
+        "(memory order other than logical order), exact (exact sums by size, beside what else could serve, and on the "
+        "CPU by shape), data (by distribution), accuracy (errors by length and condition number), host (host time of a "
+        "call); cpu (with --device cuda: full and exact sums on the CPU too); if not given all, on CUDA without random "
+        "and scans, on the CPU without exact, accuracy and scans",
     )
     parser.add_argument("--quick", action="store_true", help="fewer cases and rounds: a look, not a result")
     parser.add_argument(
@@ -123,7 +123,7 @@ def cases_for(suite: str, options: argparse.Namespace) -> list[shapes.Case]:
         return shapes.exact_cpu(options.quick) + shapes.exact_shapes(options.quick, CPU_MOST)
     if suite == "cpu":
         return shapes.full_cpu(options.quick) + shapes.exact_cpu(options.quick)
-    return {"ops": shapes.ops, "layouts": shapes.layouts, "data": shapes.data}[suite](most)
+    return {"ops": shapes.ops, "scans": shapes.scans, "layouts": shapes.layouts, "data": shapes.data}[suite](most)
 
 
 def rows_for(suite: str, cases: list[shapes.Case], bench: Bench | None, options: argparse.Namespace) -> Iterator[dict]:

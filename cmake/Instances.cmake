@@ -1,6 +1,6 @@
 # Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
-# has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, and one for each
-# element type of exact sums.
+# has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, the same for each
+# scan (scans.def), and one for each element type of exact sums.
 #   TORCH_REDUCE_INSTANCES  their paths
 
 set(TORCH_REDUCE_INSTANCES "")
@@ -36,6 +36,20 @@ foreach(_row IN LISTS _rows)
                           "launch_typed<${_struct}, Endless>(${_arguments})"
                           "launch_typed<${_struct}, Int128>(${_arguments})")
   endif()
+endforeach()
+set(_def "${CMAKE_CURRENT_SOURCE_DIR}/include/torch_reduce/scans.def")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")
+file(STRINGS "${_def}" _rows REGEX "^TORCH_REDUCE_SCAN\\(")
+foreach(_row IN LISTS _rows)
+  if(NOT _row MATCHES "^TORCH_REDUCE_SCAN\\(([A-Za-z0-9_]+), ([a-z0-9_]+), (typed|plain)\\)$")
+    message(FATAL_ERROR "torch_reduce: ${_def} has a row that is none: ${_row}")
+  endif()
+  set(_of "(const ScanWork&, const Buffers&, cudaStream_t, bool)")
+  set(_struct "${CMAKE_MATCH_1}")
+  torch_reduce_instance(${CMAKE_MATCH_2}_narrow scan/launch.cuh "launch_scan_typed<${_struct}, float>${_of}")
+  torch_reduce_instance(
+    ${CMAKE_MATCH_2}_wide scan/launch.cuh "launch_scan_typed<${_struct}, double>${_of}"
+    "launch_scan_typed<${_struct}, int64_t>${_of}" "launch_scan_typed<${_struct}, Int128>${_of}")
 endforeach()
 foreach(_element Half BFloat16 float double)
   torch_reduce_instance(

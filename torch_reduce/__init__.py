@@ -16,6 +16,8 @@ from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import *  # noqa: F403 (the registered operators)
 from .functional import __all__ as _operators
 from .plan import Plan, explain
+from .scans import *  # noqa: F403 (the registered scans)
+from .scans import __all__ as _scans
 from .vmap import register as _register_vmap
 
 _register_vmap()
@@ -29,4 +31,5 @@ __all__ = [
     "exact_round",
     "explain",
     *_operators,
+    *_scans,
 ]

@@ -7,7 +7,7 @@ import torch
 
 @dataclass(frozen=True)
 class Operator:
-    """A reduction of ``torch.ops.reduce``.
+    """A reduction or a scan of ``torch.ops.reduce``.
 
     Attributes:
         name: its name there.
@@ -26,18 +26,23 @@ class Operator:
     gives_pair: bool
 
 
-def _reductions() -> dict[str, Operator]:
-    """By name, in the order of names. A reduction has a tensor, ``dim`` and ``keepdim``, and an ``out`` overload."""
+def _operators(scans: bool) -> dict[str, Operator]:
+    """By name, in the order of names. All have a tensor, ``dim`` and an ``out`` overload; reductions, ``keepdim``."""
     found = {}
     for full in torch._C._dispatch_get_all_op_names():
         registered = full.removeprefix("reduce::").removesuffix(".out")
         if full == f"reduce::{registered}.out":
             packet = getattr(torch.ops.reduce, registered)
             arguments = {argument.name for argument in packet.default._schema.arguments}
+            if scans == ("keepdim" in arguments):
+                continue
             name = registered.removeprefix("_")
             found[name] = Operator(name, packet, "dtype" in arguments, "correction" in arguments, name != registered)
     return dict(sorted(found.items()))
 
 
-REDUCTIONS: dict[str, Operator] = _reductions()
+REDUCTIONS: dict[str, Operator] = _operators(scans=False)
 """Every reduction, by name."""
+
+SCANS: dict[str, Operator] = _operators(scans=True)
+"""Every scan, by name."""

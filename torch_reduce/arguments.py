@@ -48,6 +48,22 @@ def as_dims(dim: Dims) -> Sequence[int] | int | None:
     raise TypeError(f"reduce: dim is an int or several of them, got {dim!r}")
 
 
+def as_scanned_dim(dim: SupportsIndex | None) -> int:
+    """The one dim of a scan: anything that is an integer to Python.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if type(dim) is int or isinstance(dim, torch.SymInt):
+        return dim
+    if type(dim) is not bool:
+        try:
+            return operator.index(dim)
+        except TypeError:
+            pass
+    raise TypeError(f"reduce: dim is an int, got {dim!r}")
+
+
 def as_dtype(dtype: DType | None) -> torch.dtype | None:
     """A type of Python becomes torch's."""
     return _OF_PYTHON.get(dtype, dtype) if type(dtype) is type else dtype

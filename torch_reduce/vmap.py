@@ -5,14 +5,15 @@ Here and not in the native library: vmap exists in Python alone, and torch's C++
 
 import torch
 
-from ._schemas import REDUCTIONS
+from ._schemas import REDUCTIONS, SCANS
 
 
-def _refuse_wrong_dims(op, batch, dim, keepdim, options):
+def _refuse_wrong_dims(op, batch, dims, options, *keepdim):
     """Lets the operator refuse dims, with the numbers that the caller gave, which the batch would move."""
     size = max(batch.dim() - 1, 1)  # a 0-d tensor has the dims 0 and -1
-    if dim and (any(not -size <= d < size for d in dim) or len({d % size for d in dim}) < len(dim)):
-        op(torch.empty(batch.shape[1:], dtype=batch.dtype, device="meta"), dim, keepdim, **options)
+    if dims and (any(not -size <= d < size for d in dims) or len({d % size for d in dims}) < len(dims)):
+        given = dims if keepdim else dims[0]
+        op(torch.empty(batch.shape[1:], dtype=batch.dtype, device="meta"), given, *keepdim, **options)
 
 
 def _reduction_rule(op):
@@ -20,13 +21,25 @@ def _reduction_rule(op):
         (batch_dim, *_) = in_dims
         self = self.movedim(batch_dim, 0)
         rank = self.dim() - 1
-        _refuse_wrong_dims(op, self, dim, keepdim, options)
+        _refuse_wrong_dims(op, self, dim, options, keepdim)
         if rank == 0:  # an empty list would mean every dim, the batch included
             self, dims, keepdim = self.unsqueeze(1), [1], False
         else:
             chosen = range(rank) if dim is None or len(dim) == 0 else dim
             dims = [d + 1 if d >= 0 else d for d in chosen]
         return op(self, dims, keepdim, **options), 0
+
+    return rule
+
+
+def _scan_rule(op):
+    def rule(info, in_dims, self, dim, **options):
+        self = self.movedim(in_dims[0], 0)
+        rank = self.dim() - 1
+        _refuse_wrong_dims(op, self, [dim], options)
+        if rank == 0:  # each is its own scan
+            return op(self.unsqueeze(1), 1, **options).squeeze(1), 0
+        return op(self, dim % rank + 1, **options), 0
 
     return rule
 
@@ -51,6 +64,8 @@ def register() -> None:
     ops = torch.ops.reduce
     for reduction in (*(operator.packet for operator in REDUCTIONS.values()), ops.exact_accumulate):
         torch.library.register_vmap(reduction.default, _reduction_rule(reduction.default))
+    for scan in SCANS.values():
+        torch.library.register_vmap(scan.packet.default, _scan_rule(scan.packet.default))
     for rounding in (ops.exact_round, ops.exact_normalize):
         torch.library.register_vmap(rounding.default, _accumulator_rule(rounding.default))
     ties = ops._ties.default  # what gradients call

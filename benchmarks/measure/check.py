@@ -23,7 +23,7 @@ def fill(flat: torch.Tensor, case: Case) -> None:
     elif not case.dtype.is_floating_point:
         info = torch.iinfo(case.dtype)
         flat.random_(max(info.min, -(1 << 20)), min(info.max, 1 << 20))
-    elif case.op == "prod":
+    elif case.reduces_by == "prod":
         flat.uniform_(1 - 2**-8, 1 + 2**-8)
     else:
         for part in flat.split(1 << 26):
@@ -75,7 +75,7 @@ DATA = {
 
 def fill_key(case: Case) -> tuple:
     """Cases with equal keys may share their elements."""
-    return case.dtype, case.op == "prod", case.data
+    return case.dtype, case.reduces_by == "prod", case.data
 
 
 def in_one(y: Result) -> torch.Tensor:
@@ -112,6 +112,8 @@ class Reference:
 def reference(case: Case, x: torch.Tensor) -> Reference:
     """Errors of sums and means, second results among them, are relative to the sum (mean) of |x|, of others to the
     result; or to the least normal number of the result's type, if that is larger."""
+    if case.scans:
+        return reference_of_scan(case, x)
     dims = tuple(range(x.dim())) if case.dims is None else case.dims
     if case.op in ("sum", "mean"):
         value = x.sum(dims, dtype=torch.float64)
@@ -132,13 +134,22 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
     return Reference(value, scale.clamp_(min=torch.finfo(result).tiny))
 
 
+def reference_of_scan(case: Case, x: torch.Tensor) -> Reference:
+    """As of reductions, by torch's scan in fp64."""
+    (dim,) = case.dims
+    value = getattr(torch, case.op)(x.double(), dim)
+    scale = x.abs().cumsum(dim, dtype=torch.float64) if case.op == "cumsum" else value.abs()
+    least = 1 if case.op == "logcumsumexp" else torch.finfo(case.out_dtype).tiny  # a logarithm near 0 is off by as much
+    return Reference(value, scale.clamp_(min=least))
+
+
 def bounds(case: Case, parts: int = 1) -> dict[str, float]:
     """The most that the error of a result can be, by mode.
 
     Deterministic: the additions on an element's way through the canonical order, and the roundings after it. Atomic:
     the same within each of its `parts`, which meet in any order. Exact: the one rounding.
     """
-    meaning = MEANING[case.op]
+    meaning = MEANING[case.reduces_by]
     if meaning.selects or meaning.tests or not case.dtype.is_floating_point:
         return dict.fromkeys(("deterministic", "atomic", "exact"), 0.0)
     compute = torch.finfo(torch.float64 if case.dtype is torch.float64 else torch.float32).eps
@@ -147,7 +158,7 @@ def bounds(case: Case, parts: int = 1) -> dict[str, float]:
     # A mean is divided, and a result of a narrow type is rounded once more.
     after = compute + torch.finfo(case.dtype).eps + own
     depth = 3 + math.ceil(math.log2(256 * math.ceil(case.n / 1024)))
-    steps = case.n - 1 if case.op == "prod" else depth  # every factor's error is relative to the whole product
+    steps = case.n - 1 if case.reduces_by == "prod" else depth  # every factor's error is relative to the whole product
     return {
         "deterministic": steps * compute + after,
         "atomic": (steps + parts) * compute + after,

@@ -23,7 +23,7 @@ CUB_LEVELS = ("not_guaranteed", "gpu_to_gpu")
 
 
 def has_modes(case: Case) -> bool:
-    return REDUCTIONS[case.op].takes_dtype
+    return not case.scans and REDUCTIONS[case.op].takes_dtype
 
 
 def modes(case: Case) -> tuple[str, ...]:
@@ -42,6 +42,8 @@ def modes(case: Case) -> tuple[str, ...]:
 
 
 def ours(case: Case, mode: str) -> Call:
+    if case.scans:
+        return lambda x: getattr(torch.ops.reduce, case.op)(x, *case.dims)
     op, dims = REDUCTIONS[case.op].packet, case.dims
     # The default mode is not named: the call is timed as one writes it.
     if case.to is not None:
@@ -52,6 +54,8 @@ def ours(case: Case, mode: str) -> Call:
 
 
 def eager(case: Case) -> Call:
+    if case.scans:
+        return lambda x: getattr(torch, case.op)(x, *case.dims)
     twin = None if REDUCTIONS[case.op].gives_pair else MEANING[case.op].twin  # which would make one tensor of them
     op, dims = twin or getattr(torch, case.op), case.dims
     if case.to is not None:

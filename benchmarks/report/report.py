@@ -74,6 +74,7 @@ HEADINGS = {
     "hard": "Unaligned rows, masks",
     "random": "Random shapes and strides",
     "ops": "Other operators",
+    "scans": "Scans",
     "layouts": "Memory order other than logical order",
     "exact": "Exact full sums by size, and what else could serve",
     "data": "Exact full sums by the distribution of the elements",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from torch_reduce._schemas import REDUCTIONS
-from torch_reduce.model import output_dtype
+from torch_reduce._schemas import REDUCTIONS, SCANS
+from torch_reduce.model import SCANNED, output_dtype
 
 MiB = 1 << 20
 
@@ -51,7 +51,8 @@ SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
 
 @dataclass(frozen=True)
 class Case:
-    """One reduction: an input's shape, dtype and layout, the reduced dims (all of them if None) and the operator."""
+    """One reduction: an input's shape, dtype and layout, the reduced dims (all of them if None) and the operator; or a
+    scan along a dim."""
 
     suite: str
     shape: tuple[int, ...]
@@ -88,8 +89,17 @@ class Case:
         return math.prod(self.shape if self.dims is None else [self.shape[d] for d in self.dims])
 
     @property
+    def scans(self) -> bool:
+        return self.op in SCANNED
+
+    @property
+    def reduces_by(self) -> str:
+        """The operator, of a scan that whose results of all prefixes it gives."""
+        return SCANNED.get(self.op, self.op)
+
+    @property
     def outputs(self) -> int:
-        return self.elements // self.n
+        return self.elements if self.scans else self.elements // self.n
 
     @property
     def in_bytes(self) -> int:
@@ -99,7 +109,7 @@ class Case:
     def out_dtype(self) -> torch.dtype:
         if self.to is not None:
             return self.to
-        return output_dtype(self.op, self.dtype)
+        return output_dtype(self.reduces_by, self.dtype)
 
     @property
     def out_bytes(self) -> int:
@@ -240,6 +250,24 @@ def ops(most: int | None = None) -> list[Case]:
         for shape, dims in chosen
     ]
     return others + integers
+
+
+def scans(most: int | None = None) -> list[Case]:
+    """Scans of one row by size, of some long rows, of many rows, and of columns."""
+    chosen = [
+        ((1 << 12,), 0),
+        ((1 << 20,), 0),
+        ((1 << 26,), 0),
+        ((16, 128256), 1),
+        ((65536, 1024), 1),
+        ((65536, 1024), 0),
+    ]
+    return [
+        Case("scans", scaled(shape, most), (dim,), dtype, op)
+        for op in SCANS
+        for dtype in (torch.float32, torch.bfloat16)
+        for shape, dim in chosen
+    ]
 
 
 EXACT_DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.float64)

@@ -98,6 +98,24 @@ inline const char* mode_name(Mode mode) {
 #undef TORCH_REDUCE_FUNCTION_spread
 #undef TORCH_REDUCE_FUNCTION_spread_pair
 
+// The scans along a dim, with what torch_reduce/scans.def says of each. A result has the bits of the reduction of the
+// elements up to its own.
+#define TORCH_REDUCE_SCAN_typed(name)                                                                               \
+  inline at::Tensor name(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype = std::nullopt) { \
+    static const auto op =                                                                                          \
+        detail::find<at::Tensor(const at::Tensor&, int64_t, std::optional<at::ScalarType>)>("reduce::" #name);      \
+    return op.call(self, dim, dtype);                                                                               \
+  }
+#define TORCH_REDUCE_SCAN_plain(name)                                                              \
+  inline at::Tensor name(const at::Tensor& self, int64_t dim) {                                    \
+    static const auto op = detail::find<at::Tensor(const at::Tensor&, int64_t)>("reduce::" #name); \
+    return op.call(self, dim);                                                                     \
+  }
+#define TORCH_REDUCE_SCAN(Struct, name, signature) TORCH_REDUCE_SCAN_##signature(name)
+#include <torch_reduce/scans.def>
+#undef TORCH_REDUCE_SCAN_typed
+#undef TORCH_REDUCE_SCAN_plain
+
 // The exact sum over `dim` as a superaccumulator: int64, its words in one more dim. Adding accumulators merges them.
 inline at::Tensor exact_accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt,
                                    bool keepdim = false) {

@@ -7,6 +7,7 @@ import multiprocessing
 import pytest
 import torch
 
+from torch_reduce._schemas import SCANS
 from torch_reduce.testing import (
     OPS,
     assert_same_bits,
@@ -35,6 +36,11 @@ class EveryOperator(torch.nn.Module):
             types = [t for t in OUTPUT_TYPES if t.is_floating_point or not gives_floating(op)]
             results += [run(x, [1], dtype=t) for t in types]
             results += [run(x, [0, 1], keepdim=True, dtype=t, mode="atomic") * 2 for t in types if t != torch.bool]
+        for name in SCANS:
+            run = getattr(torch.ops.reduce, name)
+            results += [run(x, 1), run(x * 2, 0) + 1]
+            if SCANS[name].takes_dtype:
+                results += [run(x, -1, dtype=t) for t in OUTPUT_TYPES]
         accumulators = torch.ops.reduce.exact_accumulate(x, [1])
         results += [torch.ops.reduce.exact_round(accumulators, dtype=t) for t in (torch.float64, torch.float16)]
         return tuple(results)

@@ -20,17 +20,22 @@ using torch::autograd::variable_list;
 // The gradient as a function of all that it depends on.
 struct Gradient {
   // Those of Reduction, those of Operands.
-  using Values = std::tuple<int64_t, std::vector<int64_t>, bool, std::string, double, std::vector<c10::SymInt>,
+  using Values = std::tuple<int64_t, int64_t, std::vector<int64_t>, bool, std::string, double, std::vector<c10::SymInt>,
                             at::ScalarType, at::Tensor, at::Tensor>;
   static constexpr const char* name = "torch_reduce_ReduceBackward";
 
   static at::Tensor of(const at::Tensor& grad, const Values& values) {
-    const auto& [op, dims, keepdim, mode, correction, sizes, type, self, result] = values;
-    const Reduction reduction{static_cast<Op>(op), {dims.begin(), dims.end()}, keepdim, mode, correction};
+    const auto& [op, scan, dims, keepdim, mode, correction, sizes, type, self, result] = values;
+    const Reduction reduction{static_cast<Op>(op),
+                              {dims.begin(), dims.end()},
+                              keepdim,
+                              mode,
+                              correction,
+                              scan < 0 ? std::nullopt : std::optional(static_cast<Scan>(scan))};
     return of(grad, reduction, {sizes, type, self, result});
   }
   static at::Tensor of(const at::Tensor& grad, const Reduction& reduction, const Operands& operands) {
-    return grad.defined() ? derivative_of(reduction.op).backward(reduction, grad, operands) : at::Tensor();
+    return grad.defined() ? derivative_of(reduction).backward(reduction, grad, operands) : at::Tensor();
   }
 };
 
@@ -40,8 +45,9 @@ struct ReduceBackward : torch::autograd::Node {
   at::ScalarType type = at::kFloat;
   SavedVariable self, result;
 
+  int64_t scan() const { return reduction.scan ? static_cast<int64_t>(*reduction.scan) : -1; }
   Operands operands() {
-    const Derivative& derivative = derivative_of(reduction.op);
+    const Derivative& derivative = derivative_of(reduction);
     return {sizes, type, derivative.reads_self ? self.unpack() : at::Tensor(),
             derivative.reads_result ? result.unpack(NodeOwner<ReduceBackward>::of(*this)) : at::Tensor()};
   }
@@ -51,6 +57,7 @@ struct ReduceBackward : torch::autograd::Node {
 
   void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& args) const override {
     args.collect(static_cast<int64_t>(reduction.op));
+    args.collect(scan());
     args.collect(at::IntArrayRef(reduction.dims));
     args.collect(reduction.keepdim);
     args.collect(reduction.mode);
@@ -68,7 +75,7 @@ struct ReduceBackward : torch::autograd::Node {
     const Operands o = operands();
     variable_list gradients = CompiledNode<Gradient>::call(
         *this, grads, saved,
-        {static_cast<int64_t>(reduction.op), std::vector<int64_t>(reduction.dims.begin(), reduction.dims.end()),
+        {static_cast<int64_t>(reduction.op), scan(), std::vector<int64_t>(reduction.dims.begin(), reduction.dims.end()),
          reduction.keepdim, reduction.mode, reduction.correction, sizes, type, o.self, o.result});
     saved.after(sizes);
     saved.after(self);
@@ -77,7 +84,7 @@ struct ReduceBackward : torch::autograd::Node {
   }
 
   std::string name() const override {
-    std::string op = torch_reduce::name(reduction.op);
+    std::string op = reduction.scan ? torch_reduce::name(*reduction.scan) : torch_reduce::name(reduction.op);
     op[0] = static_cast<char>(op[0] - 'a' + 'A');
     return "Reduce" + op + "Backward";
   }
@@ -87,7 +94,7 @@ struct ReduceBackward : torch::autograd::Node {
   }
 };
 
-void record(const Reduction& reduction, const at::Tensor& self, at::Tensor& result) {
+auto record(const Reduction& reduction, const at::Tensor& self, at::Tensor& result) {
   const auto node = NodeOwner<ReduceBackward>::make();
   node->set_next_edges(torch::autograd::collect_next_edges(self));
   node->reduction = reduction;
@@ -95,9 +102,9 @@ void record(const Reduction& reduction, const at::Tensor& self, at::Tensor& resu
   node->sizes.assign(sizes.begin(), sizes.end());
   node->type = self.scalar_type();
   torch::autograd::set_history(result, node);
-  const Derivative& derivative = derivative_of(reduction.op);
+  const Derivative& derivative = derivative_of(reduction);
   if (derivative.reads_self) node->self = SavedVariable(self, /*is_output=*/false);
-  if (derivative.reads_result) node->result = SavedVariable(result, /*is_output=*/true);
+  return node;
 }
 
 struct Autograd {
@@ -118,21 +125,26 @@ struct Autograd {
     if ((!wants_gradient && !tangent.defined()) || !at::isFloatingType(result.scalar_type())) return result;
 
     const Reduction reduction = describe(r, self.dim());
-    if (wants_gradient) record(reduction, self, result);
+    decltype(NodeOwner<ReduceBackward>::make()) node;
+    if (wants_gradient) node = record(reduction, self, result);
     if (tangent.defined()) {
       // The primal, as a formula over self itself would have a tangent of its own.
       const Operands operands{self.sym_sizes(), self.scalar_type(), self._fw_primal(/*level=*/0), result};
-      result._set_fw_grad(derivative_of(r.op).forward(reduction, tangent, operands), /*level=*/0,
+      result._set_fw_grad(derivative_of(reduction).forward(reduction, tangent, operands), /*level=*/0,
                           /*is_inplace_op=*/false);
+    }
+    // With its tangent, which a derivative of the gradient reads.
+    if (wants_gradient && derivative_of(reduction).reads_result) {
+      node->result = SavedVariable(result, /*is_output=*/true);
     }
     return result;
   }
 
   static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
-    TORCH_CHECK(!at::GradMode::is_enabled() || !(self.requires_grad() || out.requires_grad()), "reduce::", name(r.op),
+    TORCH_CHECK(!at::GradMode::is_enabled() || !(self.requires_grad() || out.requires_grad()), "reduce::", name(r),
                 ": functions with out=... arguments don't support automatic differentiation, but one of the arguments "
                 "requires grad");
-    TORCH_CHECK_NOT_IMPLEMENTED(!self._fw_grad(0).defined() && !out._fw_grad(0).defined(), "reduce::", name(r.op),
+    TORCH_CHECK_NOT_IMPLEMENTED(!self._fw_grad(0).defined() && !out._fw_grad(0).defined(), "reduce::", name(r),
                                 ": functions with out=... arguments don't support forward differentiation");
     {
       const at::AutoDispatchBelowADInplaceOrView below;

@@ -5,6 +5,7 @@
 
 #include "../dispatch/call.h"
 #include "product_of_others.h"
+#include "scan_derivative.h"
 #include "ties.h"
 
 namespace torch_reduce {
@@ -163,7 +164,7 @@ constexpr Derivative DeviationAndMean{true, true, pair_backward<deviation_backwa
 }  // namespace
 
 Reduction describe(const Request& r, int64_t ndim) {
-  Reduction reduction{r.op, {}, r.keepdim, std::string(r.mode), r.correction};
+  Reduction reduction{r.op, {}, r.keepdim, std::string(r.mode), r.correction, r.scan};
   const DimMask mask = reduced_dims(r, ndim);
   for (int64_t d = 0; d < ndim; ++d) {
     if (mask.reduced[d]) reduction.dims.push_back(d);
@@ -171,12 +172,13 @@ Reduction describe(const Request& r, int64_t ndim) {
   return reduction;
 }
 
-const Derivative& derivative_of(Op op) {
+const Derivative& derivative_of(const Reduction& reduction) {
+  if (reduction.scan) return derivative_of(*reduction.scan);
   static constexpr const Derivative* table[] = {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) &derivatives::Struct,
 #include <torch_reduce/operators.def>
   };
-  return *table[static_cast<int>(op)];
+  return *table[static_cast<int>(reduction.op)];
 }
 
 }  // namespace torch_reduce

@@ -13,6 +13,7 @@ struct Reduction {
   bool keepdim;
   std::string mode;
   double correction;
+  std::optional<Scan> scan;
 };
 Reduction describe(const Request& request, int64_t ndim);
 
@@ -32,6 +33,6 @@ struct Derivative {
   // The same derivative applied to a tangent of self: a tangent of the result.
   at::Tensor (*forward)(const Reduction&, const at::Tensor& tangent, const Operands&) = nullptr;
 };
-const Derivative& derivative_of(Op op);
+const Derivative& derivative_of(const Reduction& reduction);
 
 }  // namespace torch_reduce

@@ -7,6 +7,7 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include <mutex>
+#include <stdexcept>
 
 #include "../planning/planning.h"
 #include "core/cuda/launch/accumulators.h"
@@ -42,6 +43,7 @@ struct Cuda {
     }
   }
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
+    if (r.scan) return launch_scan(make_scan_problem(r, checked, self, out.strides()), self, out);
     launch(make_problem(r, checked, self, out.strides()), self, out, /*words=*/false);
   }
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
@@ -51,12 +53,27 @@ struct Cuda {
     const c10::DeviceGuard guard(self.device());
     const Gpu gpu = describe_gpu(self.get_device());
     const Work work = work_for(p, gpu, words);
-    c10::DataPtr scratch;
-    if (work.scratch_bytes() > 0) {
-      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(work.scratch_bytes()));
-    }
+    const c10::DataPtr scratch = allocate(work.scratch_bytes());
     C10_CUDA_CHECK(cuda::launch(work, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
                                 c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
+  }
+  static void launch_scan(const ScanProblem& problem, const at::Tensor& self, const at::Tensor& out) {
+    const c10::DeviceGuard guard(self.device());
+    const ScanWork work{problem, plan_of(problem)};
+    const c10::DataPtr scratch = allocate(work.plan.scratch_bytes);
+    C10_CUDA_CHECK(cuda::launch_scan(work, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
+                                     c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
+  }
+  static ScanPlan plan_of(const ScanProblem& problem) {
+    try {
+      return make_scan_plan(problem);
+    } catch (const std::invalid_argument& e) {
+      TORCH_CHECK(false, e.what());
+    }
+  }
+  static c10::DataPtr allocate(int64_t bytes) {
+    if (bytes == 0) return {};
+    return c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(bytes));
   }
   static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
     const c10::DeviceGuard guard(out.device());

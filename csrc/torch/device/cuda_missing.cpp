@@ -16,7 +16,7 @@ namespace {
 
 struct Missing {
   static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor&) {
-    refuse(std::string("reduce::") + name(r.op));
+    refuse(std::string("reduce::") + name(r));
   }
   static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
     make(keys, r, self);

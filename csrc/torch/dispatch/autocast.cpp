@@ -1,6 +1,6 @@
 // Autocast, by each operator's traits, which follow torch's own lists: on CUDA a sum or product of a lower precision
-// gives float32 unless dtype says otherwise; on the CPU a product's input is cast to float32. Everything else falls
-// through.
+// gives float32 unless dtype says otherwise, and so does a scan that takes a dtype; on the CPU a product's input is
+// cast to float32. Everything else falls through.
 #include <ATen/autocast_mode.h>
 
 #include "register.h"
@@ -29,6 +29,10 @@ TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
   if constexpr (Struct::widens_on_cuda) Entry<OnCuda, Op::Struct>::functional(m);
 #include <torch_reduce/operators.def>
+#define TORCH_REDUCE_SCAN(Struct, name, signature)                                  \
+  if constexpr (Struct::widens_on_cuda && Signature::signature == Signature::typed) \
+    ScanEntry<OnCuda, Scan::name>::functional(m);
+#include <torch_reduce/scans.def>
 }
 
 TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) {

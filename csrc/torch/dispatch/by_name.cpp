@@ -54,13 +54,14 @@ at::Tensor round(const at::Tensor& acc, c10::string_view dtype, c10::SymInt divi
 
 Request request_by_name(c10::string_view op, at::IntArrayRef dim, bool keepdim, c10::string_view dtype,
                         c10::string_view mode, double correction) {
-  return {parse_op(op), dim,       keepdim, dtype.empty() ? std::nullopt : std::optional(parse_dtype(dtype)),
-          mode,         correction};
+  const auto type = dtype.empty() ? std::nullopt : std::optional(parse_dtype(dtype));
+  if (const auto scan = find_scan(op)) return scan_request(*scan, dim, type);
+  return {parse_op(op), dim, keepdim, type, mode, correction};
 }
 
 at::Tensor call_by_name(const Request& r, const at::Tensor& self) {
   static const auto op = find<ByName>("reduce::_by_name");
-  return op.call(self, name(r.op), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode,
+  return op.call(self, name(r), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode,
                  r.correction);
 }
 

@@ -7,15 +7,18 @@
 namespace torch_reduce {
 namespace {
 
-template <class Function>
-using Handles = std::array<std::optional<c10::TypedOperatorHandle<Function>>, kOps>;
+// Id is Op or Scan.
+template <class Id>
+constexpr int kCount = std::is_same<Id, Op>::value ? kOps : kScans;
+template <class Id, class Function>
+using Handles = std::array<std::optional<c10::TypedOperatorHandle<Function>>, kCount<Id>>;
 
-template <Signature kSignature, class Function>
-Handles<Function> find_all() {
+template <Signature kSignature, class Function, class Id>
+Handles<Id, Function> find_all() {
   constexpr bool kWritesOut = std::is_reference<typename c10::guts::function_traits<Function>::return_type>::value;
-  Handles<Function> handles;
-  for (int i = 0; i < kOps; ++i) {
-    const auto op = static_cast<Op>(i);
+  Handles<Id, Function> handles;
+  for (int i = 0; i < kCount<Id>; ++i) {
+    const auto op = static_cast<Id>(i);
     if (signature_of(op) != kSignature) continue;
     const std::string full = "reduce::" + name_of_kernels(op);
     handles[static_cast<size_t>(i)] =
@@ -25,9 +28,9 @@ Handles<Function> find_all() {
 }
 
 // Looked up once a process: a lookup takes a lock and hashes strings.
-template <Signature kSignature, class Function>
-const auto& handle(Op op) {
-  static const auto handles = find_all<kSignature, Function>();
+template <Signature kSignature, class Function, class Id>
+const auto& handle(Id op) {
+  static const auto handles = find_all<kSignature, Function, Id>();
   return *handles[static_cast<size_t>(op)];
 }
 const auto& typed(Op op) { return handle<Signature::typed, Typed>(op); }
@@ -36,10 +39,20 @@ const auto& plain(Op op) { return handle<Signature::plain, Plain>(op); }
 const auto& plain_out(Op op) { return handle<Signature::plain, PlainOut>(op); }
 const auto& spread(Op op) { return handle<Signature::spread, Spread>(op); }
 const auto& spread_out(Op op) { return handle<Signature::spread, SpreadOut>(op); }
+const auto& typed(Scan scan) { return handle<Signature::typed, TypedScan>(scan); }
+const auto& typed_out(Scan scan) { return handle<Signature::typed, TypedScanOut>(scan); }
+const auto& plain(Scan scan) { return handle<Signature::plain, PlainScan>(scan); }
+const auto& plain_out(Scan scan) { return handle<Signature::plain, PlainScanOut>(scan); }
+
+bool is_typed(Scan scan) { return signature_of(scan) == Signature::typed; }
 
 }  // namespace
 
 at::Tensor call(const Request& r, const at::Tensor& self) {
+  if (r.scan) {
+    const int64_t dim = r.dim->front();
+    return is_typed(*r.scan) ? typed(*r.scan).call(self, dim, r.dtype) : plain(*r.scan).call(self, dim);
+  }
   switch (signature_of(r.op)) {
     case Signature::typed:
       return typed(r.op).call(self, r.dim, r.keepdim, r.dtype, r.mode);
@@ -56,6 +69,11 @@ std::tuple<at::Tensor, at::Tensor> call_pair(const Request& r, const at::Tensor&
 }
 
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {
+  if (r.scan) {
+    const int64_t dim = r.dim->front();
+    return is_typed(*r.scan) ? typed(*r.scan).redispatch(keys, self, dim, r.dtype)
+                             : plain(*r.scan).redispatch(keys, self, dim);
+  }
   switch (signature_of(r.op)) {
     case Signature::typed:
       return typed(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode);
@@ -67,6 +85,11 @@ at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tens
 }
 
 at::Tensor& redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
+  if (r.scan) {
+    const int64_t dim = r.dim->front();
+    return is_typed(*r.scan) ? typed_out(*r.scan).redispatch(keys, self, dim, r.dtype, out)
+                             : plain_out(*r.scan).redispatch(keys, self, dim, out);
+  }
   switch (signature_of(r.op)) {
     case Signature::typed:
       return typed_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode, out);

@@ -20,6 +20,12 @@ using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, cons
 using SpreadOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&,
                               at::Tensor&);
 
+// Of scans.
+using TypedScan = at::Tensor(const at::Tensor&, int64_t, std::optional<at::ScalarType>);
+using TypedScanOut = at::Tensor&(const at::Tensor&, int64_t, std::optional<at::ScalarType>, at::Tensor&);
+using PlainScan = at::Tensor(const at::Tensor&, int64_t);
+using PlainScanOut = at::Tensor&(const at::Tensor&, int64_t, at::Tensor&);
+
 inline Request spread_request(Op op, at::OptionalIntArrayRef dim, bool keepdim,
                               const std::optional<at::Scalar>& correction) {
   return {op, dim, keepdim, std::nullopt, "deterministic", correction ? correction->toDouble() : 1};

@@ -37,7 +37,7 @@ struct Functionalize {
 
   static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
     if (!functionalization::isFunctionalTensor(out)) {
-      TORCH_CHECK(!functionalization::isFunctionalTensor(self), "reduce::", name(r.op),
+      TORCH_CHECK(!functionalization::isFunctionalTensor(self), "reduce::", name(r),
                   ": under functionalization out must be a tensor made inside of it, as the input is");
       const at::AutoDispatchSkipFunctionalize skip;
       return redispatch(keys & c10::after_func_keyset, r, self, out);

@@ -9,9 +9,9 @@ struct Other {
     return (t.is_cpu() || t.is_cuda()) && t.layout() == at::kStrided && !t.is_quantized() && !t.is_nested();
   }
   static void refuse(const Request& r, const char* which, const at::Tensor& t) {
-    TORCH_CHECK_NOT_IMPLEMENTED(!t.is_nested(), "reduce::", name(r.op), ": no kernel for ", which,
+    TORCH_CHECK_NOT_IMPLEMENTED(!t.is_nested(), "reduce::", name(r), ": no kernel for ", which,
                                 " that is nested; reduce each of its unbind()");
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "reduce::", name(r.op), ": no kernel for ", which, " of device ", t.device(),
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "reduce::", name(r), ": no kernel for ", which, " of device ", t.device(),
                                 ", layout ", t.layout(), " and dtype ", t.scalar_type(),
                                 "; accepted are strided tensors on CPU and CUDA, not quantised");
   }

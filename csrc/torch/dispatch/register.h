@@ -61,6 +61,41 @@ struct Entry {
   }
 };
 
+// The same of a scan.
+template <class Kernel, Scan scan>
+struct ScanEntry {
+  static at::Tensor typed(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim,
+                          std::optional<at::ScalarType> dtype) {
+    return Kernel::make(keys, scan_request(scan, dim, dtype), self);
+  }
+  static at::Tensor plain(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim) {
+    return typed(keys, self, dim, std::nullopt);
+  }
+  static at::Tensor& typed_out(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim,
+                               std::optional<at::ScalarType> dtype, at::Tensor& out) {
+    return Kernel::into(keys, scan_request(scan, dim, dtype), self, out);
+  }
+  static at::Tensor& plain_out(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim, at::Tensor& out) {
+    return typed_out(keys, self, dim, std::nullopt, out);
+  }
+
+  static void functional(torch::Library& m) {
+    if constexpr (signature_of(scan) == Signature::typed) {
+      m.impl(name(scan), TORCH_FN(typed));
+    } else {
+      m.impl(name(scan), TORCH_FN(plain));
+    }
+  }
+  static void out(torch::Library& m) {
+    const std::string overload = std::string(name(scan)) + ".out";
+    if constexpr (signature_of(scan) == Signature::typed) {
+      m.impl(overload.c_str(), TORCH_FN(typed_out));
+    } else {
+      m.impl(overload.c_str(), TORCH_FN(plain_out));
+    }
+  }
+};
+
 template <class Kernel>
 at::Tensor by_name(c10::DispatchKeySet keys, const at::Tensor& self, c10::string_view op, at::IntArrayRef dim,
                    bool keepdim, c10::string_view dtype, c10::string_view mode, double correction) {
@@ -72,12 +107,16 @@ void register_functional(torch::Library& m) {
   m.impl("_by_name", TORCH_FN(by_name<Kernel>));
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Entry<Kernel, Op::Struct>::functional(m);
 #include <torch_reduce/operators.def>
+#define TORCH_REDUCE_SCAN(Struct, name, signature) ScanEntry<Kernel, Scan::name>::functional(m);
+#include <torch_reduce/scans.def>
 }
 
 template <class Kernel>
 void register_out(torch::Library& m) {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Entry<Kernel, Op::Struct>::out(m);
 #include <torch_reduce/operators.def>
+#define TORCH_REDUCE_SCAN(Struct, name, signature) ScanEntry<Kernel, Scan::name>::out(m);
+#include <torch_reduce/scans.def>
 }
 
 template <class Kernel>

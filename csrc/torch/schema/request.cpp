@@ -53,29 +53,31 @@ Mode parse_mode(c10::string_view mode) {
 }
 
 at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
-  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r.op), ": the dtype ", in,
+  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r), ": the dtype ", in,
                               " of the input is not supported; accepted are ", kAccepted);
-  TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r.op),
+  TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r),
               ": the input needs a floating dtype, got ", in);
   if (signature_of(r.op) != Signature::typed) {
     const Gives gives = traits_of(r.op).gives;
     const auto truth = in == at::kByte ? in : at::kBool;
     const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : in;
-    TORCH_CHECK(!out || *out == type, "reduce::", name(r.op), ": out must have the dtype ",
+    TORCH_CHECK(!out || *out == type, "reduce::", name(r), ": out must have the dtype ",
                 gives == Gives::Element ? "of the input, " : "", type, ", but has ", *out);
     return type;
   }
-  TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r.op), ": dtype is ", *r.dtype,
-              " but out has dtype ", *out);
   const bool integral = at::isIntegralType(in, /*includeBool=*/true);
   const bool floats = traits_of(r.op).gives == Gives::Floating;
   const auto natural = !integral || traits_of(r.op).divides() ? in
                        : floats                               ? c10::get_default_dtype_as_scalartype()
                                                               : at::kLong;
+  TORCH_CHECK(signature_of(r) == Signature::typed || !out || *out == natural, "reduce::", name(r),
+              ": out must have the dtype ", natural, ", but has ", *out);
+  TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r), ": dtype is ", *r.dtype, " but out has dtype ",
+              *out);
   const auto type = r.dtype ? *r.dtype : out ? *out : natural;
-  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r.op), ": a result of dtype ", type,
+  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
-  TORCH_CHECK(!(floats || traits_of(r.op).divides()) || at::isFloatingType(type), "reduce::", name(r.op),
+  TORCH_CHECK(!(floats || traits_of(r.op).divides()) || at::isFloatingType(type), "reduce::", name(r),
               ": the result needs a floating dtype, got ", type, "; name one with dtype=");
   return type;
 }
@@ -101,9 +103,9 @@ void check_not_empty(const Request& r, at::SymIntArrayRef sizes, const DimMask& 
   const bool all = !r.dim.has_value() || r.dim->empty();
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (!mask.reduced[d] || !is_zero(sizes[d])) continue;
-    TORCH_CHECK(!all, "reduce::", name(r.op), ": an empty tensor has no ", name(r.op),
+    TORCH_CHECK(!all, "reduce::", name(r), ": an empty tensor has no ", name(r),
                 "; name dims of non-zero size with dim=");
-    TORCH_CHECK_INDEX(false, "reduce::", name(r.op), ": dim ", d,
+    TORCH_CHECK_INDEX(false, "reduce::", name(r), ": dim ", d,
                       " has size 0, but a reduced dim needs at least one element");
   }
 }
@@ -147,10 +149,17 @@ Op parse_op(c10::string_view op) {
   TORCH_CHECK_VALUE(false, "reduce: unknown operator \"", op, "\"; there are ", known);
 }
 
+std::optional<Scan> find_scan(c10::string_view scan) {
+  for (int i = 0; i < kScans; ++i) {
+    if (scan == name(static_cast<Scan>(i))) return static_cast<Scan>(i);
+  }
+  return std::nullopt;
+}
+
 DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
 
 DimMask reduced_dims(const Request& r, int64_t ndim) {
-  TORCH_CHECK(ndim <= kMaxDims, "reduce::", name(r.op), ": a tensor has at most ", kMaxDims, " dims, got ", ndim);
+  TORCH_CHECK(ndim <= kMaxDims, "reduce::", name(r), ": a tensor has at most ", kMaxDims, " dims, got ", ndim);
   DimMask mask;
   const bool all = !r.dim.has_value() || r.dim->empty();
   for (int64_t d = 0; d < ndim; ++d) mask.reduced[d] = all;
@@ -158,7 +167,7 @@ DimMask reduced_dims(const Request& r, int64_t ndim) {
   bool seen[kMaxDims] = {};  // beside the mask, as a 0-d tensor has a dim 0 too
   for (const int64_t dim : *r.dim) {
     const int64_t d = at::maybe_wrap_dim(dim, ndim);  // raises torch's own IndexError
-    TORCH_CHECK(!seen[d], "reduce::", name(r.op), ": dim ", d, " appears multiple times in the list of dims");
+    TORCH_CHECK(!seen[d], "reduce::", name(r), ": dim ", d, " appears multiple times in the list of dims");
     seen[d] = mask.reduced[d] = true;
   }
   return mask;
@@ -166,7 +175,7 @@ DimMask reduced_dims(const Request& r, int64_t ndim) {
 
 Checked check(const Request& r, const at::Tensor& self, std::optional<at::ScalarType> out) {
   const Checked checked{parse_mode(r.mode), reduced_dims(r, self.dim()), result_type(r, self.scalar_type(), out)};
-  TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || traits_of(r.op).has_exact, "reduce::", name(r.op),
+  TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || traits_of(r.op).has_exact, "reduce::", name(r),
                               ": mode \"exact\" is for ", names_with_exact(), "; use \"deterministic\" or \"atomic\"");
   if (traits_of(r.op).selects) check_not_empty(r, self.sym_sizes(), checked.mask);
   return checked;
@@ -174,29 +183,28 @@ Checked check(const Request& r, const at::Tensor& self, std::optional<at::Scalar
 
 bool check_out(const Request& r, const Checked& checked, const at::Tensor& self, at::SymIntArrayRef sizes,
                const at::Tensor& out) {
-  TORCH_CHECK(out.device() == self.device(), "reduce::", name(r.op), ": out is on ", out.device(),
-              " but the input is on ", self.device());
-  TORCH_CHECK(out.scalar_type() == checked.type, "reduce::", name(r.op), ": out has dtype ", out.scalar_type(),
+  TORCH_CHECK(out.device() == self.device(), "reduce::", name(r), ": out is on ", out.device(), " but the input is on ",
+              self.device());
+  TORCH_CHECK(out.scalar_type() == checked.type, "reduce::", name(r), ": out has dtype ", out.scalar_type(),
               " but the result has ", checked.type);
-  TORCH_CHECK(out.layout() == at::kStrided, "reduce::", name(r.op), ": out must be a strided tensor");
+  TORCH_CHECK(out.layout() == at::kStrided, "reduce::", name(r), ": out must be a strided tensor");
   if (is_zero(out.sym_numel())) return true;
   bool same = out.dim() == static_cast<int64_t>(sizes.size());
   for (size_t d = 0; same && d < sizes.size(); ++d) {
     same = TORCH_GUARD_OR_TRUE(out.sym_size(static_cast<int64_t>(d)).sym_eq(sizes[d]));
   }
-  TORCH_CHECK(same, "reduce::", name(r.op), ": out has shape ", out.sym_sizes(), " but the result has ", sizes);
+  TORCH_CHECK(same, "reduce::", name(r), ": out has shape ", out.sym_sizes(), " but the result has ", sizes);
   return false;
 }
 
 void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor& out, bool resizes) {
   if (resizes) {  // where it will lie is not known yet, but in which storage
-    TORCH_CHECK(!out.is_alias_of(self), "reduce::", name(r.op),
-                ": out is to be resized and shares memory with the input");
+    TORCH_CHECK(!out.is_alias_of(self), "reduce::", name(r), ": out is to be resized and shares memory with the input");
     return;
   }
-  TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, "reduce::", name(r.op),
+  TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, "reduce::", name(r),
               ": several elements of out share one place in memory");
-  TORCH_CHECK(!share_memory(out, self), "reduce::", name(r.op), ": out shares memory with the input");
+  TORCH_CHECK(!share_memory(out, self), "reduce::", name(r), ": out shares memory with the input");
 }
 
 Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides) {
@@ -218,6 +226,15 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   return build_problem({r.op, checked.mode, to_dtype(self.scalar_type()), to_dtype(checked.type), alignment_of(address),
                         static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
                         strides, r.correction, second});
+}
+
+ScanProblem make_scan_problem(const Request& r, const Checked& checked, const at::Tensor& self,
+                              at::IntArrayRef out_strides) {
+  int64_t stride = 1;
+  for (size_t d = 0; d < out_strides.size(); ++d) {
+    if (checked.mask.reduced[d]) stride = out_strides[d];
+  }
+  return {make_problem(r, checked, self, out_strides), stride};
 }
 
 }  // namespace torch_reduce

@@ -4,11 +4,13 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/OptionalArrayRef.h>
 
-#include "core/problem/problem.h"
+#include "core/contract/scans.h"
+#include "core/problem/scan.h"
 
 namespace torch_reduce {
 
-// One reduction as asked for, before any tensor is looked at.
+// One reduction as asked for, before any tensor is looked at. A scan is that of each prefix along one dim, which the
+// result keeps.
 struct Request {
   Op op;
   at::OptionalIntArrayRef dim;
@@ -16,7 +18,13 @@ struct Request {
   std::optional<at::ScalarType> dtype;
   c10::string_view mode = "deterministic";
   double correction = 1;
+  std::optional<Scan> scan = std::nullopt;
 };
+inline Request scan_request(Scan scan, at::IntArrayRef dim, std::optional<at::ScalarType> dtype) {
+  return {op_of(scan), dim, false, dtype, "deterministic", 1, scan};
+}
+inline const char* name(const Request& r) { return r.scan ? name(*r.scan) : name(r.op); }
+inline Signature signature_of(const Request& r) { return r.scan ? signature_of(*r.scan) : signature_of(r.op); }
 
 // The name of an operator under which its kernels are registered. Results of two, they give as one tensor.
 inline std::string name_of_kernels(const std::string& pair) { return "_" + pair; }
@@ -30,8 +38,9 @@ struct DimMask {
 // None and [] mean all dims, as for torch.sum. IndexError, or RuntimeError for a repeated dim.
 DimMask reduced_dims(const Request& request, int64_t ndim);
 
-// The operator of this name, else ValueError.
+// The operator of this name, else ValueError; the scan, if there is one.
 Op parse_op(c10::string_view name);
+std::optional<Scan> find_scan(c10::string_view name);
 
 // The core's name of a type that check() has let through.
 DType to_dtype(at::ScalarType type);
@@ -54,7 +63,7 @@ template <class Int>
 c10::SmallVector<Int, 5> result_sizes(const Request& request, const Checked& checked, c10::ArrayRef<Int> sizes) {
   c10::SmallVector<Int, 5> out;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (!checked.mask.reduced[d]) {
+    if (!checked.mask.reduced[d] || request.scan) {
       out.push_back(sizes[d]);
     } else if (request.keepdim) {
       out.push_back(1);
@@ -94,5 +103,7 @@ void check_no_overlap(const Request& request, const at::Tensor& self, const at::
 // order-free operators, read memory as it lies.
 Problem make_problem(const Request& request, const Checked& checked, const at::Tensor& self,
                      at::IntArrayRef out_strides);
+ScanProblem make_scan_problem(const Request& request, const Checked& checked, const at::Tensor& self,
+                              at::IntArrayRef out_strides);
 
 }  // namespace torch_reduce

@@ -33,6 +33,16 @@ void define_spread_pair(torch::Library& m, const char* name) {
   m.def((name + kSymbolicDim + kCorrection + ") -> (Tensor, Tensor)").c_str(), kTags);
 }
 
+// Of a scan.
+void define_scan(torch::Library& m, const std::string& name, const std::string& options) {
+  const std::string arguments = "(Tensor self, int dim";
+  m.def((name + arguments + options + ") -> Tensor").c_str(), kTags);
+  m.def((name + ".out" + arguments + (options.empty() ? ", *" : options) + ", Tensor(a!) out) -> Tensor(a!)").c_str(),
+        kTags);
+}
+void define_typed_scan(torch::Library& m, const char* name) { define_scan(m, name, ", *, ScalarType? dtype=None"); }
+void define_plain_scan(torch::Library& m, const char* name) { define_scan(m, name, ""); }
+
 }  // namespace
 }  // namespace torch_reduce
 
@@ -40,6 +50,8 @@ TORCH_LIBRARY(reduce, m) {
   using namespace torch_reduce;
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) define_##signature(m, #name);
 #include <torch_reduce/operators.def>
+#define TORCH_REDUCE_SCAN(Struct, name, signature) define_##signature##_scan(m, #name);
+#include <torch_reduce/scans.def>
   m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", kTags);
   m.def("exact_accumulate.dim(Tensor self, SymInt dim, bool keepdim=False) -> Tensor", kTags);
   m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", kTags);

@@ -11,6 +11,7 @@
 #include "core/cpu/dispatch/kernels.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "core/cpu/exact/kernels.h"
+#include "core/cpu/scan/kernels.h"
 
 namespace torch_reduce::cpu {
 namespace {
@@ -19,6 +20,7 @@ struct Capability {
   const char* name;
   Run* run;
   RunExactly* run_exactly;
+  RunScan* run_scan;
   bool (*supported)();
   int vector_bytes;
 };
@@ -34,12 +36,12 @@ bool has_f16c() {
 // Worst first.
 constexpr Capability kCapabilities[] = {
 #if !defined(TR_X86_KERNELS)
-    {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 16},
+    {"baseline", baseline::run, baseline::run_exactly, baseline::run_scan, [] { return true; }, 16},
 #else
-    {"baseline", baseline::run, baseline::run_exactly, [] { return true; }, 0},
-    {"avx2", avx2::run, avx2::run_exactly,
+    {"baseline", baseline::run, baseline::run_exactly, baseline::run_scan, [] { return true; }, 0},
+    {"avx2", avx2::run, avx2::run_exactly, avx2::run_scan,
      [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }, 32},
-    {"avx512", avx512::run, avx512::run_exactly,
+    {"avx512", avx512::run, avx512::run_exactly, avx512::run_scan,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -97,6 +99,10 @@ void reduce(const Work& work, const void* in, void* out, const Threads& threads)
   } else {
     kernels.run_exactly(work.problem, *std::get_if<ExactPlan>(&work.plan), in, out, threads);
   }
+}
+
+void scan(const ScanWork& work, const void* in, void* out, const Threads& threads) {
+  if (!work.problem.is_empty()) current().load(std::memory_order_relaxed)->run_scan(work, in, out, threads);
 }
 
 }  // namespace torch_reduce::cpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/cpu/job/threads.h"
+#include "core/plan/cpu/scan.h"
 #include "core/plan/cpu/work.h"
 #include "core/problem/problem.h"
 
@@ -10,6 +11,9 @@ namespace torch_reduce::cpu {
 // Writes every output of the problem. Follows the canonical order in every mode but exact. The work may have been made
 // for another number of threads. Strides of an output of superaccumulators count words.
 TR_SHARED void reduce(const Work& work, const void* in, void* out, const Threads& threads);
+
+// Writes every prefix of every row of a scan.
+TR_SHARED void scan(const ScanWork& work, const void* in, void* out, const Threads& threads);
 
 // The instruction sets that the kernels were built for, worst first, and the one in use: the best this machine
 // has, unless set. The bits of results do not depend on it. set_capability throws std::invalid_argument for a

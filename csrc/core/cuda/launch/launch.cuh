@@ -1,35 +1,21 @@
 // From a plan to launches: where results go, the kernel of the plan's family, and those before and after it.
 #pragma once
 
-#include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/columns/launch.cuh"
 #include "core/cuda/finish/launch.cuh"
 #include "core/cuda/rows/launch.cuh"
 #include "core/cuda/short_rows/launch.cuh"
 #include "core/cuda/start/target.cuh"
+#include "core/cuda/start/zero.cuh"
 #include "core/cuda/tiles/launch.cuh"
 
 namespace torch_reduce::cuda {
 
-// Zeroes what atomics will add to. A memset takes longer.
-struct ZeroArgs {
-  uint32_t* words;
-  int64_t count;
-};
-template <class Acc>
-__global__ void zero(const __grid_constant__ ZeroArgs a) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  wait_for_previous_kernel();
-  allow_next_kernel();
-  if (i < a.count) a.words[i] = 0;
-}
-
+// What atomics will add to.
 template <class Acc>
 cudaError_t start_zero(const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
-  constexpr int kThreads = 256;
   const int64_t words = p.layout.outputs * static_cast<int64_t>(sizeof(Acc) / sizeof(uint32_t));
-  const ZeroArgs a{static_cast<uint32_t*>(b.out), words};
-  return start(zero<Acc>, a, Launch{(words + kThreads - 1) / kThreads, kThreads, 0, stream, dependent});
+  return start_zero<Acc>(static_cast<uint32_t*>(b.out), words, stream, dependent);
 }
 
 // Where CTAs leave the value of unit u of output o, o being the kept index where the kept dims are one.

@@ -117,6 +117,13 @@ constexpr int64_t kRun = 64;
 // by up to 7 %, until the sum is so long, in bytes, that it is all the same.
 constexpr int64_t kAtomicsZeroedLate = 129, kAtomicsLong = int64_t{128} << 20;
 
+// Scans: shared memory of a CTA's places, and bytes of an accumulator of each of its warps, of which a lane holds some
+// thirty; the logarithm of a lane's neighbours.
+constexpr int64_t kScanShared = 32 << 10, kScanAccumulators = 64;
+constexpr int kLogScanLane = 3;
+constexpr int scan_warps(int64_t acc) { return static_cast<int>(kScanAccumulators / acc); }
+constexpr int scan_ctas_at_once(int64_t acc) { return acc == 4 ? 2 : 3; }
+
 constexpr int kFinishThreads = 1024;
 // Units that a thread takes side by side, of `acc` bytes: 64 bytes of them, 16 at a time; and one below the other.
 constexpr int64_t finish_side_by_side(int64_t acc) { return power_of_two_below(64 / acc); }

@@ -1,0 +1,104 @@
+// The prefixes of a chunk, by a warp: lane l has the leaves 8 l to 8 l + 7, and takes a step of all leaves at a time.
+//
+// An element of step s and leaf r ends a prefix in which leaves up to r have s + 1 elements and those behind it s. On
+// the way up the tree, each node's sibling is one of the former, if it stands on the left, and else one of the latter:
+// what it was a step before. As combine(a, b) has the bits of combine(b, a), what is combined is the same.
+#pragma once
+
+#include "core/cuda/scan/lane.cuh"
+
+namespace torch_reduce::cuda {
+
+constexpr int kLaneLevels = tuning::kLogScanLane, kTreeLevels = 8;
+
+// Elements of the lane from place `first` on, lifted, of which those from `left` on are missing; `first` of it is
+// element `number`.
+template <class O, class Acc>
+__device__ __forceinline__ void read_lifted(char* region, int first, const Source& source, int64_t number, int64_t left,
+                                            Acc (&to)[kNeighbours]) {
+  number_of<Acc> x[kNeighbours];
+  read_numbers<O>(region, first, source, x);
+#pragma unroll
+  for (int e = 0; e < kNeighbours; ++e) {
+    to[e] = number + e < left ? static_cast<Acc>(O::lift(x[e])) : O::template identity<Acc>();
+  }
+}
+
+// The whole chunk, of which `left` elements exist, in every lane.
+template <class O, class Acc>
+__device__ __forceinline__ Acc total_of_chunk(char* region, const Source& source, int64_t left) {
+  const int mine = static_cast<int>(threadIdx.x % kWarp) * kNeighbours;
+  Acc leaf[kNeighbours];
+  read_lifted<O>(region, mine, source, mine, left, leaf);
+#pragma unroll 1
+  for (int first = mine + kLeaves; first < kChunk && first - mine < left; first += kLeaves) {
+    Acc x[kNeighbours];
+    read_lifted<O>(region, first, source, first, left, x);
+#pragma unroll
+    for (int e = 0; e < kNeighbours; ++e) leaf[e] = O::combine(leaf[e], x[e]);
+  }
+  return tree_across_warp<O>(tree<O>(leaf));
+}
+
+// What a step sees of the one before: the tree's nodes in this lane, and those that are siblings of its own in others.
+template <class O, class Acc>
+class ChunkPrefixes {
+ public:
+  // Before the first step. Also where the next one has other rows.
+  __device__ __forceinline__ void start() {
+    const Acc none = O::template identity<Acc>();
+#pragma unroll
+    for (Acc& v : leaf_) v = none;
+#pragma unroll
+    for (Acc& v : pair_) v = none;
+#pragma unroll
+    for (Acc& v : quad_) v = none;
+#pragma unroll
+    for (Acc& v : sibling_) v = none;
+  }
+
+  // From a step's elements to the prefixes that they end, within trees of so many levels.
+  __device__ __forceinline__ void step(Acc (&v)[kNeighbours], int levels) {
+    static_assert(kNeighbours == 8, "a lane has three levels");
+    Acc pair[4], quad[2];
+#pragma unroll
+    for (int e = 0; e < 8; ++e) v[e] = O::combine(leaf_[e], v[e]);
+    climb<0>(v, v, leaf_, pair);
+    climb<1>(v, pair, pair_, quad);
+    Acc node[1];
+    climb<2>(v, quad, quad_, node);
+#pragma unroll
+    for (int k = 0; k < kTreeLevels - kLaneLevels; ++k) {
+      if (k + kLaneLevels >= levels) break;
+      const Acc now = exchange(node[0], 1 << k);
+      const Acc sibling = (threadIdx.x >> k) & 1 ? now : sibling_[k];
+      sibling_[k] = now;
+      node[0] = O::combine(node[0], now);
+#pragma unroll
+      for (int e = 0; e < 8; ++e) v[e] = O::combine(sibling, v[e]);
+    }
+  }
+
+ private:
+  // One level within the lane: nodes of 2^Level leaves, as they are now and as they were; the level above it.
+  template <int Level, int Count, int Above>
+  __device__ __forceinline__ void climb(Acc (&v)[kNeighbours], const Acc (&nodes)[Count], Acc (&before)[Count],
+                                        Acc (&above)[Above]) {
+    Acc now[Count];
+#pragma unroll
+    for (int i = 0; i < Count; ++i) now[i] = nodes[i];
+#pragma unroll
+    for (int e = 0; e < kNeighbours; ++e) {
+      const int sibling = (e >> Level) ^ 1;
+      v[e] = O::combine((e >> Level) & 1 ? now[sibling] : before[sibling], v[e]);
+    }
+#pragma unroll
+    for (int i = 0; i < Above; ++i) above[i] = O::combine(now[2 * i], now[2 * i + 1]);
+#pragma unroll
+    for (int i = 0; i < Count; ++i) before[i] = now[i];
+  }
+
+  Acc leaf_[8], pair_[4], quad_[2], sibling_[kTreeLevels - kLaneLevels];
+};
+
+}  // namespace torch_reduce::cuda

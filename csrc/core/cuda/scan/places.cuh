@@ -1,0 +1,169 @@
+// The places of a CTA in shared memory, and what is copied between them and memory, in the order in which it lies
+// there.
+//
+// A warp has a region of 1024 places: a chunk of a row, or some short rows of 2^log_width places each. What is read
+// stands at the region's end, and what is written at its beginning, so that results of a step take no place of an
+// element of a later one. Granules of 16 bytes are exchanged within each 128 bytes, so that neither lanes that stand
+// side by side nor those that take eight neighbours each meet in a bank.
+#pragma once
+
+#include "core/contract/order.h"
+#include "core/cuda/lane/any_element.cuh"
+#include "core/cuda/lane/index.cuh"
+#include "core/cuda/lane/unaligned.cuh"
+#include "core/plan/gpu/scan.h"
+
+namespace torch_reduce::cuda {
+
+constexpr int kGranule = 16;
+
+__device__ __forceinline__ char* granule(char* region, int number) {
+  return region + ((number ^ ((number >> 3) & 7)) * kGranule);
+}
+__device__ __forceinline__ char* place(char* region, int bytes) {
+  return granule(region, bytes / kGranule) + bytes % kGranule;
+}
+
+// One side of the copies: the input or the output.
+struct ScanSide {
+  int64_t address, stride;  // of the first row's first element, and between elements of a row; in bytes
+  int size;                 // of an element
+  bool across;              // neighbours in memory are of different rows
+  bool packed;              // a warp's rows fill its places, and follow one another in memory without a gap
+};
+
+struct ScanShape {
+  int64_t n, outputs;
+  int log_width, log_warps, log_chunks, slot_bytes;
+
+  __device__ __forceinline__ int log_rows_of_warp() const { return 10 - log_width; }
+};
+
+// Which part of which rows a CTA has.
+struct ScanTile {
+  int64_t row0;      // the CTA's first row
+  int64_t element0;  // the first element of its chunks
+
+  // The first element of a warp's chunk, and its first row.
+  __device__ __forceinline__ int64_t element_of(const ScanShape& s, int warp) const {
+    return element0 + static_cast<int64_t>(warp & ((1 << s.log_chunks) - 1)) * kChunk;
+  }
+  __device__ __forceinline__ int64_t row_of(const ScanShape& s, int warp) const {
+    return row0 + (static_cast<int64_t>(warp >> s.log_chunks) << s.log_rows_of_warp());
+  }
+};
+
+// Calls f(bytes in the region, address) for 8 of the 32 places of a thread that the row has, f(0, 0) for those it
+// lacks.
+template <class F>
+__device__ __forceinline__ void each_of_eight(const ScanShape& s, const ScanTile& tile, const ScanSide& side,
+                                              const KeptIndex<Access::Strided>& kept, bool is_input, int round, F f) {
+  const int lane = threadIdx.x % kWarp, log_rows = s.log_warps - s.log_chunks + s.log_rows_of_warp();
+  int64_t known = -1, from = 0;
+#pragma unroll
+  for (int u = 0; u < 8; ++u) {
+    int warp = static_cast<int>(threadIdx.x) / kWarp, slot = (round * 8 + u) * kWarp + lane;
+    if (side.across) {  // the rows of a CTA side by side, of one chunk
+      const int i = (round * 8 + u) * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
+      const int row = i & ((1 << log_rows) - 1);
+      warp = row >> s.log_rows_of_warp();
+      slot = ((row & ((1 << s.log_rows_of_warp()) - 1)) << s.log_width) + (i >> log_rows);
+    }
+    const int64_t row = tile.row_of(s, warp) + (slot >> s.log_width);
+    const int64_t element = tile.element_of(s, warp) + (slot & ((1 << s.log_width) - 1));
+    const bool exists = row < s.outputs && element < s.n;
+    if (exists && row != known) {
+      known = row;
+      from = side.address + (is_input ? kept.in(row) : kept.out(row) * side.size);
+    }
+    f(u, exists, warp, slot, from + element * side.stride);
+  }
+}
+
+// Whether a warp's places are 1024 elements that follow one another from a multiple of 16 bytes on: their address, or
+// 0.
+__device__ __forceinline__ int64_t address_of_whole(const ScanShape& s, const ScanTile& tile, const ScanSide& side,
+                                                    const KeptIndex<Access::Strided>& kept, bool is_input, int warp) {
+  const int64_t row = tile.row_of(s, warp), element = tile.element_of(s, warp);
+  const bool whole = s.log_width == 10 ? row < s.outputs && element + kChunk <= s.n && side.stride == side.size
+                                       : side.packed && row + (1 << s.log_rows_of_warp()) <= s.outputs;
+  if (side.across || !whole) return 0;
+  const int64_t from = side.address + (is_input ? kept.in(row) : kept.out(row) * side.size) + element * side.stride;
+  return from % kGranule == 0 ? from : 0;
+}
+
+// From memory into the places, by the whole CTA; each warp may use its own once it is synchronised, or if neighbours
+// are of different rows, the CTA.
+__device__ __forceinline__ void read_places(const ScanShape& s, const ScanTile& tile, const ScanSide& in,
+                                            const KeptIndex<Access::Strided>& kept, char* shared) {
+  const int warp = warp_of_cta(), lane = threadIdx.x % kWarp;
+  char* const begin = shared + kChunk * (s.slot_bytes - in.size);
+  const int region = kChunk * s.slot_bytes;
+  const int64_t whole = address_of_whole(s, tile, in, kept, true, warp);
+  if (whole != 0) {
+    const int granules = kChunk / kGranule * in.size;
+#pragma unroll 1
+    for (int first = lane; first < granules; first += 8 * kWarp) {
+      uint4 v[8];
+#pragma unroll
+      for (int u = 0; u < 8; ++u) {
+        const int64_t from = whole + (first + u * kWarp) * kGranule;
+        load16_if(first + u * kWarp < granules, reinterpret_cast<const void*>(from), v[u]);
+      }
+#pragma unroll
+      for (int u = 0; u < 8; ++u) {
+        const int g = first + u * kWarp;
+        if (g < granules) *reinterpret_cast<uint4*>(granule(begin + warp * region, g)) = v[u];
+      }
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int round = 0; round < 4; ++round) {
+    uint64_t bits[8] = {};
+    char* to[8];
+    each_of_eight(s, tile, in, kept, true, round, [&](int u, bool exists, int of_warp, int slot, int64_t address) {
+      to[u] = exists ? place(begin + of_warp * region, slot * in.size) : nullptr;
+      load_bits<uint8_t>(exists && in.size == 1, address, bits[u]);
+      load_bits<uint16_t>(exists && in.size == 2, address, bits[u]);
+      load_bits<uint32_t>(exists && in.size == 4, address, bits[u]);
+      load_bits<uint64_t>(exists && in.size == 8, address, bits[u]);
+    });
+#pragma unroll
+    for (int u = 0; u < 8; ++u) {
+      if (to[u] == nullptr) continue;
+      if (in.size == 1) *reinterpret_cast<uint8_t*>(to[u]) = static_cast<uint8_t>(bits[u]);
+      if (in.size == 2) *reinterpret_cast<uint16_t*>(to[u]) = static_cast<uint16_t>(bits[u]);
+      if (in.size == 4) *reinterpret_cast<uint32_t*>(to[u]) = static_cast<uint32_t>(bits[u]);
+      if (in.size == 8) *reinterpret_cast<uint64_t*>(to[u]) = bits[u];
+    }
+  }
+}
+
+// And back. Whoever filled the places has been waited for.
+__device__ __forceinline__ void write_places(const ScanShape& s, const ScanTile& tile, const ScanSide& out,
+                                             const KeptIndex<Access::Strided>& kept, char* shared) {
+  const int warp = warp_of_cta(), lane = threadIdx.x % kWarp, region = kChunk * s.slot_bytes;
+  const int64_t whole = address_of_whole(s, tile, out, kept, false, warp);
+  if (whole != 0) {
+#pragma unroll 4
+    for (int g = lane; g < kChunk / kGranule * out.size; g += kWarp) {
+      *reinterpret_cast<uint4*>(whole + g * kGranule) =
+          *reinterpret_cast<const uint4*>(granule(shared + warp * region, g));
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int round = 0; round < 4; ++round) {
+    each_of_eight(s, tile, out, kept, false, round, [&](int, bool exists, int of_warp, int slot, int64_t to) {
+      if (!exists) return;
+      const char* from = place(shared + of_warp * region, slot * out.size);
+      if (out.size == 1) *reinterpret_cast<uint8_t*>(to) = *reinterpret_cast<const uint8_t*>(from);
+      if (out.size == 2) *reinterpret_cast<uint16_t*>(to) = *reinterpret_cast<const uint16_t*>(from);
+      if (out.size == 4) *reinterpret_cast<uint32_t*>(to) = *reinterpret_cast<const uint32_t*>(from);
+      if (out.size == 8) *reinterpret_cast<uint64_t*>(to) = *reinterpret_cast<const uint64_t*>(from);
+    });
+  }
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,115 @@
+// Scans: a warp has a chunk of a row, or some short rows; a CTA some chunks of a row, or the same chunk of some rows.
+// What is read is read once, and once written.
+#pragma once
+
+#include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/scan/chunk.cuh"
+#include "core/cuda/scan/look_back.cuh"
+
+namespace torch_reduce::cuda {
+
+template <class O, class Acc>
+struct ScanArgs {
+  Source source;
+  DType out_type;
+  ScanSide in, out;
+  ScanShape shape;
+  uint32_t chunks, tiles, log_parts;
+  uint32_t* ticket;
+  LookBack<O, Acc> look_back;
+  KeptIndex<Access::Strided> kept;
+};
+
+// Complete subtrees of the CTA's chunks, in shared memory: level k has 2^(log_warps - k) nodes.
+template <class Acc>
+__device__ __forceinline__ Acc* subtrees(Acc* begin, int log_warps, int level) {
+  return begin + ((2 << log_warps) - ((2 << log_warps) >> level));
+}
+
+template <class O, class Acc>
+__global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tuning::scan_ctas_at_once(sizeof(Acc)))
+    scan(const __grid_constant__ ScanArgs<O, Acc> a) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ uint32_t unit_of_cta;
+  const ScanShape& s = a.shape;
+  const int warp = warp_of_cta(), lane = threadIdx.x % kWarp, in_row = warp & ((1 << s.log_chunks) - 1);
+  char* const regions = reinterpret_cast<char*>(shared);
+  char* const region = regions + warp * kChunk * s.slot_bytes;
+  Acc* const nodes = reinterpret_cast<Acc*>(regions + (kChunk << s.log_warps) * s.slot_bytes);
+  Acc* const before = nodes + (2 << s.log_warps) + (warp >> s.log_chunks) * a.log_parts;
+
+  wait_for_previous_kernel();
+  uint32_t unit = blockIdx.x;
+  if (a.log_parts > 0) {
+    if (threadIdx.x == 0) unit_of_cta = atomicAdd(a.ticket, 1u);
+    __syncthreads();
+    unit = unit_of_cta;
+  }
+  // The same part of all rows comes before the next one.
+  const uint32_t part = unit / a.tiles;
+  const int log_rows = s.log_warps - s.log_chunks + s.log_rows_of_warp();
+  const ScanTile tile{static_cast<int64_t>(unit - part * a.tiles) << log_rows,
+                      (static_cast<int64_t>(part) << s.log_chunks) * kChunk};
+  read_places(s, tile, a.in, a.kept, regions);
+  a.in.across ? __syncthreads() : __syncwarp();
+  allow_next_kernel_if_small();
+
+  const int64_t left = s.n - tile.element_of(s, warp), row = tile.row_of(s, warp);
+  char* const elements = region + kChunk * (s.slot_bytes - a.in.size);
+  if (a.chunks > 1) {
+    Acc value = total_of_chunk<O, Acc>(elements, a.source, left);
+    if (s.log_chunks > 0) {
+      if (lane == 0) nodes[warp] = value;
+      __syncthreads();
+      if (warp == 0) {
+        Acc node = lane < 1 << s.log_warps ? nodes[lane] : O::template identity<Acc>();
+        for (int k = 1; k <= s.log_chunks; ++k) {
+          node = O::combine(node, exchange(node, 1 << (k - 1)));
+          const bool is_first = (lane & ((1 << k) - 1)) == 0 && lane < 1 << s.log_warps;
+          if (is_first) subtrees(nodes, s.log_warps, k)[lane >> k] = node;
+        }
+      }
+      __syncthreads();
+      value = subtrees(nodes, s.log_warps, s.log_chunks)[warp >> s.log_chunks];
+    }
+    if (a.log_parts > 0 && in_row == 0 && row < s.outputs) a.look_back.run(value, part, row, before);
+    s.log_chunks > 0 ? __syncthreads() : __syncwarp();
+  }
+
+  const bool is_short = s.log_width < 10;
+  const int levels = is_short ? s.log_width : kTreeLevels;
+  ChunkPrefixes<O, Acc> prefixes;
+  prefixes.start();
+#pragma unroll 1
+  for (int step = 0; step < kSteps; ++step) {
+    const int first = step * kLeaves + lane * kNeighbours;
+    if (!is_short && step * kLeaves >= left) break;
+    const int number = is_short ? first & ((1 << s.log_width) - 1) : first;
+    Acc v[kNeighbours];
+    read_lifted<O>(elements, first, a.source, number, left, v);
+    if (is_short) prefixes.start();
+    prefixes.step(v, levels);
+    // The subtrees of chunks left of this one, the nearest first.
+    for (int k = 0; k < s.log_chunks; ++k) {
+      if (((in_row >> k) & 1) == 0) continue;
+      const Acc left_of_it = subtrees(nodes, s.log_warps, k)[(warp >> k) - 1];
+#pragma unroll
+      for (Acc& x : v) x = O::combine(left_of_it, x);
+    }
+    for (uint32_t k = 0; part >> k; ++k) {
+      if (((part >> k) & 1) == 0) continue;
+      const Acc left_of_it = before[k];
+#pragma unroll
+      for (Acc& x : v) x = O::combine(left_of_it, x);
+    }
+    Finished<O, Acc> result[kNeighbours];
+#pragma unroll
+    for (int e = 0; e < kNeighbours; ++e) result[e] = O::finish(v[e], tile.element_of(s, warp) + number + e + 1);
+    __syncwarp();  // results may take the places of elements of this step
+    write_numbers(region, first, a.out_type, result);
+  }
+  a.out.across ? __syncthreads() : __syncwarp();
+  write_places(s, tile, a.out, a.kept, regions);
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,59 @@
+#include "core/plan/gpu/scan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "core/contract/integers.h"
+#include "core/contract/order.h"
+#include "core/plan/gpu/plan.h"
+#include "core/plan/tuning/kernels.h"
+
+namespace torch_reduce {
+namespace {
+
+// Whether rows of that stride, between neighbours, fill the places of a warp and the next row follows at once.
+bool are_packed(const Layout& l, int log_width, int64_t along, int64_t across) {
+  return l.n == int64_t{1} << log_width && l.kept_dims <= 1 && (along == 1 || l.n == 1) &&
+         (across == l.n || l.kept_dims == 0);
+}
+
+}  // namespace
+
+ScanPlan make_scan_plan(const ScanProblem& p) {
+  const Layout& l = p.reduction.layout;
+  if (l.kept_dims > kMaxKernelDims) {
+    throw std::invalid_argument("reduce: a tensor of over " + std::to_string(kMaxKernelDims) +
+                                " dims that do not merge is not scanned on a GPU");
+  }
+  ScanPlan plan;
+  const int64_t value = accumulator_bytes(p.reduction);
+  plan.slot_bytes = static_cast<int>(std::max(size_of(p.reduction.in), size_of(p.reduction.out)));
+  plan.log_width = l.n > kLeaves ? 10 : std::max(tuning::kLogScanLane, log2_above(l.n));
+  plan.chunks = chunk_count(l.n);
+  plan.log_warps =
+      log2_above(std::min(tuning::kScanShared / (kChunk * plan.slot_bytes), int64_t{tuning::scan_warps(value)}));
+  const KeptDim inner = l.kept_dims > 0 ? l.kept[l.kept_dims - 1] : KeptDim{1, 0, 0};
+  const bool has_rows = l.outputs > 1 && l.n > 1;
+  plan.reads_across = has_rows && std::abs(inner.in_stride) < std::abs(p.in_stride());
+  plan.writes_across = has_rows && std::abs(inner.out_stride) < std::abs(p.out_stride);
+  plan.reads_packed = are_packed(l, plan.log_width, p.in_stride(), inner.in_stride);
+  plan.writes_packed = are_packed(l, plan.log_width, p.out_stride, inner.out_stride);
+  const bool is_across = plan.reads_across || plan.writes_across;
+  plan.log_chunks = is_across ? 0 : std::min(plan.log_warps, log2_above(plan.chunks));
+  plan.parts = ceil_div(plan.chunks, int64_t{1} << plan.log_chunks);
+  plan.log_parts = log2_above(plan.parts);
+  plan.tiles = ceil_div(l.outputs, plan.rows_per_cta());
+  const int64_t rows = int64_t{1} << (plan.log_warps - plan.log_chunks), warps = int64_t{1} << plan.log_warps;
+  plan.shared_bytes = warps * kChunk * plan.slot_bytes;
+  if (plan.chunks > 1) plan.shared_bytes += (2 * warps + rows * plan.log_parts) * value;
+  if (plan.parts > 1) {
+    // The ticket, and a flag for each part of a row.
+    plan.flags_bytes = ceil_div((1 + plan.parts * l.outputs) * 4, 16) * 16;
+    plan.scratch_bytes = plan.flags_bytes + plan.parts * l.outputs * value;
+  }
+  return plan;
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,89 @@
+"""The CUDA kernels of scans on the CPU, to the bit: rows of every length and layout, in one CTA and in several, in both
+orders of threads and CTAs; values that leave the type's range, NaN, infinities and zeros of both signs."""
+
+import math
+
+import pytest
+import torch
+from emulated import needs_emulator
+from emulated_scans import SCANS, Case, build, run
+
+from torch_reduce.model import SCANNED
+from torch_reduce.testing import fill
+
+pytestmark = needs_emulator
+
+# Of each scan, the types whose kernels are compiled, and one of results.
+TYPES = {
+    "cumsum": [(torch.float32, None), (torch.bfloat16, None), (torch.float16, torch.float32), (torch.int64, None)],
+    "cumprod": [(torch.float64, None), (torch.int8, torch.float64), (torch.float32, torch.float64)],
+    "logcumsumexp": [(torch.float32, None), (torch.bfloat16, None)],
+}
+TYPES["cumsum"] += [
+    (torch.bool, None),
+    (torch.uint8, torch.int16),
+    (torch.float32, torch.int8),
+    (torch.int16, torch.bool),
+]
+KINDS = [(scan, dtype, out) for scan in SCANS for dtype, out in TYPES[scan]]
+every_kind = pytest.mark.parametrize(("scan", "dtype", "out"), KINDS, ids=str)
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("scans"))
+
+
+def values_of(case, dtype, special=False):
+    x = fill((math.prod(case.shape),), dtype, op=SCANNED[case.scan], start=sum(case.shape))
+    if special and dtype.is_floating_point:
+        for i, value in enumerate((-0.0, 0.0, math.inf, -math.inf, math.nan)):
+            x[11 + 301 * i :: 1777] = value
+    return x
+
+
+def test_every_scan_has_types():
+    assert list(TYPES) == SCANS == list(SCANNED)
+
+
+@every_kind
+@pytest.mark.parametrize("backward", [False, True])
+def test_rows(kernels, scan, dtype, out, backward):
+    """Of a few elements, of a chunk, of the chunks of a CTA, and of several CTAs, aligned and not."""
+    parts = set()
+    for rows, n in ((300, 1), (130, 7), (67, 8), (70, 100), (9, 256), (5, 257), (9, 1024), (3, 1500), (2, 21_001)):
+        case = Case([rows, n], 1, scan=scan, out=out, backward=backward, offset=rows % 3, gap=n % 2)
+        parts.add(run(kernels, case, values_of(case, dtype, special=n == 1500)).parts)
+    assert min(parts) == 1 < max(parts)
+
+
+@every_kind
+@pytest.mark.parametrize("backward", [False, True])
+def test_columns(kernels, scan, dtype, out, backward):
+    """Neighbours are of different rows: in both tensors, or in one."""
+    for n, columns in ((3, 70), (9, 5), (200, 33), (1025, 18), (3100, 9)):
+        for memory, out_memory in (([0, 1], [0, 1]), ([1, 0], [0, 1]), ([0, 1], [1, 0])):
+            case = Case([n, columns], 0, memory, n % 3, 1, out_memory, scan=scan, out=out, backward=backward)
+            planned = run(kernels, case, values_of(case, dtype))
+            assert (planned.reads_across, planned.writes_across) == (memory == [0, 1], out_memory == [0, 1])
+
+
+def test_rows_that_fill_their_places(kernels):
+    """They are read and written by 16 bytes, as one."""
+    for n in (8, 32, 256):
+        case = Case([10_000 // n, n], 1)
+        planned = run(kernels, case, values_of(case, torch.float32))
+        assert planned.reads_packed and planned.writes_packed and planned.log_width < 10
+
+
+def test_many_parts(kernels):
+    """So many that a look-back has seven levels."""
+    case = Case([1024 * 8 * 65 + 3], 0)
+    assert run(kernels, case, values_of(case, torch.float32)).parts == 66
+
+
+@pytest.mark.parametrize("memory", [[0, 1, 2, 3], [3, 1, 0, 2], [2, 0, 3, 1]], ids=str)
+def test_several_dims(kernels, memory):
+    for dim in range(4):
+        case = Case([3, 4, 5, 6], dim, memory, gap=1, offset=1)
+        run(kernels, case, values_of(case, torch.float32))

@@ -1,0 +1,221 @@
+"""Scans: every prefix has the bits of the reduction of its own elements, whatever the layout, the rows beside it, the
+threads and the instruction set."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import like, permuted_slices, strided
+
+import torch_reduce
+from torch_reduce._schemas import SCANS
+from torch_reduce.model import SCANNED, scan_model
+from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, fill, num_threads, output_dtype
+
+every_scan = pytest.mark.parametrize("scan", sorted(SCANS))
+LENGTHS = [1, 2, 15, 16, 17, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 5000]
+OUT_TYPES = {"cumsum": DTYPES, "cumprod": DTYPES, "logcumsumexp": (None,)}
+
+
+def test_the_model_has_all():
+    assert sorted(SCANNED) == sorted(SCANS)
+
+
+def check(x, dim, scan, dtype=None, what=""):
+    """By the model, and one of the prefixes, drawn by the values, by the reduction."""
+    options = {} if dtype is None else {"dtype": dtype}
+    actual = getattr(torch_reduce, scan)(x, dim, **options)
+    what = f"{scan} {tuple(x.shape)}/{dim} {x.dtype} {dtype} {what}"
+    assert actual.is_contiguous()
+    assert_same_bits(actual, scan_model(x, dim, scan=scan, dtype=dtype), what)
+    if x.numel() and x.ndim:
+        i = (x.shape[dim] * 7919 + x.numel()) % x.shape[dim]
+        reduced = getattr(torch_reduce, SCANNED[scan])(x.narrow(dim, 0, i + 1), dim, **options)
+        assert_same_bits(actual.select(dim, i), reduced, f"{what}, prefix {i}")
+    return actual
+
+
+@every_scan
+@given(data=st.data())
+def test_layouts(device, scan, data):
+    """Any dtype, strides, alignment and dim; 0-d and empty tensors too."""
+    dtype = data.draw(st.sampled_from(DTYPES))
+    x = data.draw(st.one_of(permuted_slices(dtype, SCANNED[scan]), strided(dtype, SCANNED[scan])))
+    dim = data.draw(st.integers(-max(1, x.ndim), max(1, x.ndim) - 1))
+    out = data.draw(st.sampled_from(OUT_TYPES[scan])) if data.draw(st.booleans()) else None
+    if out is not None and not out.is_floating_point and output_dtype(SCANNED[scan], dtype).is_floating_point:
+        x = torch.where(x.isnan(), 0, x) if dtype.is_floating_point else x
+    check(like(x, device), dim, scan, out)
+
+
+@every_scan
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+def test_lengths(device, scan, dtype):
+    for n in LENGTHS:
+        x = fill((3, n), dtype, op=SCANNED[scan], start=n).to(device)
+        rows = check(x, 1, scan)
+        columns = getattr(torch_reduce, scan)(x.t().contiguous(), 0)
+        assert_same_bits(columns.t().contiguous(), rows, f"{n}, across")
+        assert_same_bits(getattr(torch_reduce, scan)(x[1], 0), rows[1], f"{n}, alone")
+
+
+@every_scan
+def test_long(device, scan):
+    for dtype, n in ((torch.float32, 100_003), (torch.bfloat16, 40_000), (torch.int32, 70_001)):
+        check(fill((n,), dtype, op=SCANNED[scan]).to(device), 0, scan)
+        check(fill((n, 3), dtype, op=SCANNED[scan]).to(device), 0, scan)
+
+
+@every_scan
+def test_capabilities(capability, scan):
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.int64):
+        for shape, dim in (((2, 3001), 1), ((3001, 19), 0), ((400, 9), 1), ((5, 257), 0)):
+            check(fill(shape, dtype, op=SCANNED[scan]), dim, scan, what=capability)
+
+
+@every_scan
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads(scan, threads):
+    with num_threads(threads):
+        for shape, dim in (((200_000,), 0), ((2, 90_001), 1), ((90_000, 2), 0), ((300, 400), 1)):
+            check(fill(shape, torch.float32, op=SCANNED[scan]), dim, scan, what=f"{threads} threads")
+
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-42, -1e-42, 3e38, -3e38, 1e-30]
+
+
+@every_scan
+@given(data=st.data())
+def test_special_values(device, scan, data):
+    """Among others and alone: what comes behind one is that reduction's too."""
+    dtype = data.draw(st.sampled_from(FLOATING))
+    n = data.draw(st.sampled_from([3, 40, 300, 1030, 2100]))
+    x = fill((n, 2), dtype, op=SCANNED[scan], start=n)
+    for _ in range(data.draw(st.integers(1, 6))):
+        x[data.draw(st.integers(0, n - 1)), 0] = data.draw(st.sampled_from(SPECIAL))
+    dim, x = data.draw(st.sampled_from([(0, x), (1, x.t())]))
+    check(x.to(device), dim, scan)
+
+
+def test_products_that_leave_the_range(device):
+    """And come back: towards zero and to infinity, in one chunk and over many."""
+    for dtype in (torch.float32, torch.float64):
+        for factor in (0.5, 0.9, 1.1, 2.0, 1e-20, 1e20):
+            x = torch.full((3000,), factor, dtype=dtype, device=device)
+            x[1500:] = 1 / x[1500:]
+            check(x, 0, "cumprod", what=f"{factor}")
+            check(x[:, None].expand(-1, 20), 0, "cumprod", what=f"{factor}, across")
+    x = torch.tensor([1e-30, 1e-30, 1e30, 1e30], device=device)
+    assert_same_bits(torch_reduce.cumprod(x, 0), torch.stack([torch_reduce.prod(x[: i + 1]) for i in range(4)]))
+    assert torch_reduce.cumprod(x, 0)[-1].isclose(torch.tensor(1.0, device=device))
+
+
+@every_scan
+@pytest.mark.parametrize("dtype", [*INTEGERS, torch.bool], ids=str)
+def test_integers(device, scan, dtype):
+    x = fill((3, 2000), dtype).to(device)
+    result = check(x, 1, scan)
+    assert result.dtype == (torch.float32 if scan == "logcumsumexp" else torch.int64)
+    if scan != "logcumsumexp":
+        if dtype not in (torch.uint16, torch.uint32, torch.uint64):
+            assert torch.equal(result, getattr(torch, scan)(x, 1))
+        check(x, 1, scan, torch.float32)
+        check(x, 0, scan, torch.bool)
+
+
+def test_scalars_and_empty_tensors(device):
+    for scan in SCANS:
+        run = getattr(torch_reduce, scan)
+        one = torch.tensor(2.0, device=device)
+        for dim in (0, -1):
+            assert_same_bits(run(one, dim), getattr(torch_reduce, SCANNED[scan])(one))
+        for shape, dim in (((0,), 0), ((3, 0), 1), ((0, 3), 1), ((2, 0, 3), 0)):
+            assert run(torch.empty(shape, device=device), dim).shape == shape
+
+
+@every_scan
+def test_out(device, scan):
+    run = getattr(torch_reduce, scan)
+    x = fill((5, 300), torch.float32, op=SCANNED[scan]).to(device)
+    expected = run(x, 1)
+    out = torch.full((300, 5), 7.0, device=device).t()
+    assert run(x, 1, out=out) is out
+    assert_same_bits(out, expected, "any strides")
+    out = torch.empty(0, device=device)
+    run(x, 1, out=out)
+    assert_same_bits(out, expected, "resized")
+    refused = {
+        "out has shape": torch.empty(5, 299, device=device),
+        "out shares memory": x,
+        "several elements of out": torch.empty(300, device=device).expand(5, 300),
+    }
+    for words, wrong in refused.items():
+        with pytest.raises(RuntimeError, match=f"reduce::{scan}: {words}"):
+            run(x, 1, out=wrong)
+    if scan == "logcumsumexp":
+        with pytest.raises(RuntimeError, match="logcumsumexp: out must have the dtype Float, but has Double"):
+            run(x, 1, out=torch.empty(5, 300, device=device, dtype=torch.float64))
+    else:
+        wide = torch.empty(5, 300, device=device, dtype=torch.float64)
+        assert_same_bits(run(x, 1, out=wide), run(x, 1, dtype=torch.float64), "out's type")
+        with pytest.raises(RuntimeError, match="dtype is Float but out has dtype Double"):
+            run(x, 1, dtype=torch.float32, out=wide)
+
+
+@every_scan
+def test_errors(device, scan):
+    run, twin = getattr(torch_reduce, scan), getattr(torch, scan)
+    x = torch.ones(2, 3, device=device)
+    for dim in (2, -3):
+        for function in (run, twin):
+            with pytest.raises(IndexError, match="Dimension out of range"):
+                function(x, dim)
+    with pytest.raises(TypeError, match="dim is an int, got None"):
+        run(x)
+    with pytest.raises(TypeError, match=r"dim is an int, got \[0\]"):
+        run(x, [0])
+    with pytest.raises(TypeError, match="x is a tensor, got list"):
+        run([1.0], 0)
+    with pytest.raises(NotImplementedError, match=f"reduce::{scan}: the dtype ComplexFloat of the input is not"):
+        run(x.to(torch.complex64), 0)
+    with pytest.raises(NotImplementedError, match=f"reduce::{scan}: no kernel for a tensor of device"):
+        run(x.to_sparse(), 0)
+    assert_same_bits(run(input=x, axis=1), run(x, 1))
+
+
+@every_scan
+def test_samples_of_torch(device, scan):
+    """PyTorch's own: shapes and types as torch's, values within the bound of sums, or near them; and gradients."""
+    pytest.importorskip("expecttest", reason="torch.testing._internal, the source of samples, needs expecttest")
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    (info,) = (info for info in op_db if info.name == scan)
+    run, twin, checked = getattr(torch_reduce, scan), getattr(torch, scan), 0
+    for dtype in sorted(info.supported_dtypes(device), key=str):
+        if dtype.is_complex:
+            continue
+        for sample in info.sample_inputs(device, dtype):
+            actual, expected = (f(sample.input, *sample.args, **sample.kwargs) for f in (run, twin))
+            assert (actual.dtype, actual.shape, actual.device) == (expected.dtype, expected.shape, expected.device)
+            if dtype.is_floating_point:
+                # Both are off by less than n roundings of what is added up, or multiplied, and one of the result.
+                size = sample.input.abs().double() if scan == "cumsum" else None
+                dims = sample.args[0] if sample.args else sample.kwargs["dim"]
+                n = max(1, sample.input.shape[dims] if sample.input.ndim else 1)
+                eps = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
+                scale = twin(size, dims) if size is not None else expected.double().abs() + (scan == "logcumsumexp")
+                bound = 4 * n * eps * scale + 4 * torch.finfo(expected.dtype).eps * scale
+                assert bool(((actual.double() - expected.double()).abs() <= bound).all()), f"{dtype} {sample}"
+            else:
+                assert torch.equal(actual, expected)
+            checked += 1
+    assert checked >= 10
+    for sample in info.sample_inputs(device, torch.float64, requires_grad=True):
+        grads = []
+        for f in (run, twin):
+            result = f(sample.input, *sample.args, **sample.kwargs)
+            weights = torch.linspace(-1, 1, result.numel(), dtype=result.dtype, device=device).reshape(result.shape)
+            grads.append(torch.autograd.grad(result, sample.input, weights)[0])
+        torch.testing.assert_close(*grads)

@@ -1,0 +1,135 @@
+"""The scans as Python functions: thin typed names for ``torch.ops.reduce.*``.
+
+Every result is that of a reduction of the elements up to its own, in mode ``"deterministic"``: ``cumsum(x, 1)[:, i]``
+has the bits of ``sum(x[:, : i + 1], 1)``. So a prefix depends on its own elements alone, whatever comes after it, and
+the last result is the whole reduction's. Accepted are the tensors that reductions accept, but for jagged ones, and no
+copy of the input is made. As in torch, ``input`` and ``axis`` are other names of ``x`` and ``dim``. The functions are
+differentiable (twice) and work under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not
+differentiable.
+"""
+
+from typing import SupportsIndex, TypedDict
+
+import torch
+from torch import Tensor
+from typing_extensions import Unpack
+
+from ._schemas import SCANS
+from .arguments import DType, as_dtype, as_scanned_dim, check, renamed
+
+_reduce = torch.ops.reduce
+
+
+class TorchNames(TypedDict, total=False):
+    """What torch calls these arguments too."""
+
+    input: Tensor
+    axis: SupportsIndex
+
+
+def _call(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor | None,
+    dim: SupportsIndex | None,
+    out: Tensor | None,
+    names: TorchNames,
+    **options: torch.dtype | None,
+) -> Tensor:
+    if names:
+        if "keepdims" in names:
+            raise TypeError("reduce: there is no argument 'keepdims'")
+        x, dim, _ = renamed(x, dim, False, names)
+    check(x, False)
+    dim = as_scanned_dim(dim)
+    return op.default(x, dim, **options) if out is None else op.out(x, dim, **options, out=out)
+
+
+def cumsum(
+    x: Tensor | None = None,
+    dim: SupportsIndex | None = None,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The sums of the elements of ``x`` along ``dim`` up to each of them.
+
+    They accumulate as those of :func:`sum` do, and each is rounded once, to the output type.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: the dim to scan, in [-x.ndim, x.ndim); 0 or -1 where ``x`` has none.
+        dtype: output type: by default the dtype of ``x``, int64 for integers and bool. One wider than the compute
+            type widens it. Floating elements are converted one by one, first, to an integer or bool type.
+        out: written to and returned; its dtype is the output type where ``dtype`` is not given. It must have the
+            shape of ``x``, or no elements, when it is resized, and must not overlap ``x``.
+
+    Returns:
+        Tensor of the shape of ``x``, contiguous, on its device.
+
+    Raises:
+        IndexError: the dim is out of range.
+        TypeError: ``x`` is no tensor, or the dim no integer.
+        RuntimeError: ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
+        NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised).
+    """
+    return _call(_reduce.cumsum, x, dim, out, names, dtype=as_dtype(dtype))
+
+
+def cumprod(
+    x: Tensor | None = None,
+    dim: SupportsIndex | None = None,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The products of the elements of ``x`` along ``dim`` up to each of them.
+
+    They accumulate as those of :func:`prod` do, so finite elements neither overflow nor underflow on the way: a product
+    that is beyond the output type is infinity or zero there, and those behind it are right again. Integers wrap around.
+    Gradients divide by no element, so zeros are as good as others.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: the dim to scan, as in :func:`cumsum`.
+        dtype: output type, as in :func:`cumsum`.
+        out: written to and returned, as in :func:`cumsum`.
+
+    Returns:
+        Tensor of the shape of ``x``, contiguous, on its device.
+
+    Raises:
+        IndexError, TypeError, RuntimeError, NotImplementedError: as in :func:`cumsum`.
+    """
+    return _call(_reduce.cumprod, x, dim, out, names, dtype=as_dtype(dtype))
+
+
+def logcumsumexp(
+    x: Tensor | None = None,
+    dim: SupportsIndex | None = None,
+    *,
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The logarithms of the sums of exponentials of the elements of ``x`` along ``dim`` up to each of them.
+
+    They accumulate as those of :func:`logsumexp` do: nothing overflows on the way. Where all elements up to one are
+    -infinity, so is the result, and its gradient is 0.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: the dim to scan, as in :func:`cumsum`.
+        out: written to and returned, as in :func:`cumsum`; it has the dtype of the result.
+
+    Returns:
+        Tensor of the shape of ``x``, contiguous, on its device. It has the dtype of ``x``, or torch's default dtype for
+        integers and bool.
+
+    Raises:
+        IndexError, TypeError, RuntimeError, NotImplementedError: as in :func:`cumsum`.
+    """
+    return _call(_reduce.logcumsumexp, x, dim, out, names)
+
+
+__all__ = sorted(SCANS)
