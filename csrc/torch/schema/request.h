@@ -28,6 +28,7 @@ inline Signature signature_of(const Request& r) { return r.scan ? signature_of(*
 
 // The name of an operator under which its kernels are registered. Results of two, they give as one tensor.
 inline std::string name_of_kernels(const std::string& pair) { return "_" + pair; }
+inline std::string name_of_kernels(Scan scan) { return name(scan); }
 inline std::string name_of_kernels(Op op) { return is_pair(op) ? name_of_kernels(name(op)) : name(op); }
 
 // Which dims are reduced; set for as many as the tensor has.

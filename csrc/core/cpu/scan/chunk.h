@@ -54,16 +54,22 @@ class ChunkPrefixes {
         s.node(node_[now_][k + 1][i] = Op::combine(node_[now_][k][2 * i], node_[now_][k][2 * i + 1]));
       }
     }
+    // In the first step, nothing stands on the right.
+    int levels = kLevels;
+    while (First && levels > 0 && groups <= 1 << (levels - 1)) --levels;
     const Node none = node_of(L::all(Op::template identity<Acc>()));
     const Node* sibling[kLevels > 0 ? kLevels : 1];
     for (int g = 0; g < groups; ++g) {
-      for (int k = 0; k < kLevels && (g & ((1 << k) - 1)) == 0; ++k) {
+      for (int k = 0; k < levels && (g & ((1 << k) - 1)) == 0; ++k) {
         const int place = g >> k, is_left = ~place & 1;  // then its sibling is as it was before
         sibling[k] = First && is_left ? &none : &node_[now_ ^ is_left][k][place ^ 1];
       }
       Values prefix = value[g];
       TR_UNROLL
-      for (int k = 0; k < kLevels; ++k) prefix = Op::combine(spread(*sibling[k]), prefix);
+      for (int k = 0; k < kLevels; ++k) {
+        if (First && k >= levels) break;
+        prefix = Op::combine(spread(*sibling[k]), prefix);
+      }
       for (int i = 0; i < count; ++i) prefix = Op::combine(left[i], prefix);
       s.prefix(prefix);
       value[g] = prefix;

@@ -61,6 +61,13 @@ class OrderedScan {
   };
   using Plain = typename std::conditional_t<kTriesPlain, Some, None>::type;
 
+  // Whether a vector's rows are few elements each, one row behind the other: they are read and written as one.
+  static constexpr int64_t kMostPacked = 32;
+  bool are_packed(int64_t along, int64_t across) const {
+    const int64_t n = job_.layout().n;
+    return n <= kMostPacked && rows_.count == kWidth && across == n && (along == 1 || n == 1);
+  }
+
   static int groups_of(int64_t leaves) {
     return static_cast<int>((leaves + Prefixes::kLeavesAtOnce - 1) / Prefixes::kLeavesAtOnce);
   }
@@ -124,6 +131,16 @@ class OrderedScan {
     const int64_t stride = job_.problem.in_stride(), bytes = job_.in_bytes();
     alignas(64) Number number[Across ? kWidth : kLeaves];
     if constexpr (Across) {
+      if (are_packed(stride, job_.inner().in_stride)) {
+        alignas(64) Number tile[kMostPacked * kWidth];
+        const Number* x = job_.reads_numbers(stride) ? reinterpret_cast<const Number*>(rows_.in) : tile;
+        if (x == tile) job_.read(rows_.in, 1, kWidth * leaves, tile);
+        for (int64_t i = 0; i < leaves; ++i) {
+          for (int64_t lane = 0; lane < kWidth; ++lane) number[lane] = x[lane * leaves + i];
+          prefixes.value[i] = P::L::lifted(number);
+        }
+        return;
+      }
       const bool reads_numbers = rows_.count == kWidth && job_.reads_numbers(job_.inner().in_stride);
       for (int64_t i = rows_.count; i < kWidth; ++i) number[i] = O::template identity<Number>();
       for (int64_t i = 0; i < leaves; ++i) {
@@ -150,6 +167,14 @@ class OrderedScan {
     alignas(64) T value[Across ? kWidth : kLeaves];
     char* const to = rows_.out + at * stride * bytes;
     if constexpr (Across) {
+      if (are_packed(stride, job_.inner().out_stride)) {
+        alignas(64) T tile[kMostPacked * kWidth];
+        for (int64_t i = 0; i < leaves; ++i) {
+          P::L::store(prefixes.value[i], value);
+          for (int64_t lane = 0; lane < kWidth; ++lane) tile[lane * leaves + i] = value[lane];
+        }
+        return write(tile, kWidth * leaves, leaves, to, 1);
+      }
       using Of = typename P::Combines;
       if constexpr (std::is_same<decltype(Of::finish(value[0], at)), T>::value) {
         if (rows_.count == kWidth && job_.writes_words(job_.inner().out_stride)) {
