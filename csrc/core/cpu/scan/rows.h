@@ -92,7 +92,7 @@ class OrderedScan {
     for (int64_t past = first; past < at; past += kLeaves) step(prefixes_, past, past == first, left, 0);
     for (; at < end; at += kLeaves) {
       step(prefixes_, at, at == first, left, count);
-      write(prefixes_, at, job_.write);
+      write_prefixes(at);
     }
     if (another) stack_.push(prefixes_.total());
   }
@@ -115,6 +115,20 @@ class OrderedScan {
       write(plain_, at, job_.write_words);
     }
     return end;
+  }
+
+  // Scaled products as words, if those round once: bfloat16, which has the exponents of float, rounds subnormal ones
+  // again.
+  void write_prefixes(int64_t at) {
+    if constexpr (kTriesPlain) {
+      bool are_words = sizeof(word_of<Acc>) == 8 || job_.problem.reduction.out != DType::BFloat16;
+      for (int g = 0; g < groups_of(leaves_at(at)); ++g) {
+        plain_.value[g] = unscaled(prefixes_.value[g]);
+        if (!are_words && has_subnormal(plain_.value[g])) return write(prefixes_, at, job_.write);
+      }
+      return write(plain_, at, job_.write_words);
+    }
+    write(prefixes_, at, job_.write);
   }
 
   template <class P>
