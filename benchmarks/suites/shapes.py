@@ -113,7 +113,7 @@ class Case:
 
     @property
     def out_bytes(self) -> int:
-        return self.outputs * self.out_dtype.itemsize * (2 if REDUCTIONS[self.op].gives_pair else 1)
+        return self.outputs * self.out_dtype.itemsize * (2 if REDUCTIONS[self.reduces_by].gives_pair else 1)
 
     @property
     def label(self) -> str:

@@ -115,9 +115,7 @@ class ChunkPrefixes {
     if constexpr (Across) {
       return v;
     } else {
-      Acc lane[L::kWidth];
-      L::store(v, lane);
-      return lane[0];
+      return L::first(v);
     }
   }
 

@@ -15,6 +15,7 @@ struct ScanLanes {
 
   static TR_HD Values lifted(const word_of<Acc>* x) { return lift<Op>(load<word_of<Acc>>(x)); }
   static TR_HD Values all(const Acc& value) { return in_all_lanes<Op>(value); }
+  static TR_HD Acc first(const Values& v) { return in_first_lane<Op, Acc>(v); }
   static TR_HD void store(const Values& v, Acc* out) { store_lanes<Op>(v, out); }
 
   // Groups of 2^Level lanes and their neighbours change places.
@@ -46,6 +47,7 @@ struct ScanLanes<Op, Acc, false> {
 
   static TR_HD Values lifted(const number_of<Acc>* x) { return lift<Op>(*x); }
   static TR_HD Values all(const Acc& value) { return value; }
+  static TR_HD Acc first(const Values& v) { return v; }
   static TR_HD void store(const Values& v, Acc* out) { *out = v; }
   template <int Level>
   static TR_HD Values exchanged(const Values& v) {

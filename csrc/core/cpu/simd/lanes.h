@@ -245,10 +245,28 @@ TR_HD Lanes<Op, Acc> in_all_lanes(Acc value) {
   if constexpr (is_scalar<Acc>) {
     return value - Vector<Word>{};
   } else {
-    Acc all[kLanes<Acc>];
-    for (Acc& one : all) one = value;
-    return load_lanes<Op>(all);
+    using Bits = std::conditional_t<sizeof(Word) == 4, uint32_t, uint64_t>;
+    Bits word[words_of<Acc>];
+    __builtin_memcpy(word, &value, sizeof(value));
+    Vector<Bits> all[words_of<Acc>];
+    for (int w = 0; w < words_of<Acc>; ++w) all[w] = word[w] - Vector<Bits>{};
+    Lanes<Op, Acc> v;
+    __builtin_memcpy(&v, all, sizeof(v));
+    return v;
   }
+}
+
+// The first lane's.
+template <class Op, class Acc>
+TR_HD Acc in_first_lane(const Lanes<Op, Acc>& v) {
+  using Bits = std::conditional_t<sizeof(word_of<Acc>) == 4, uint32_t, uint64_t>;
+  Vector<Bits> all[words_of<Acc>];
+  __builtin_memcpy(all, &v, sizeof(v));
+  Bits word[words_of<Acc>];
+  for (int w = 0; w < words_of<Acc>; ++w) word[w] = all[w][0];
+  Acc first;
+  __builtin_memcpy(&first, word, sizeof(first));
+  return first;
 }
 
 // Whether loops over what is combined have to be written with vectors: compilers make them of one word.
