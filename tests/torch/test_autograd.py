@@ -46,6 +46,13 @@ def test_gradgradcheck(op, dim, keepdim, device):
 
 
 @every_derivative
+def test_tangents_of_gradients(op, device):
+    """Forward over reverse: gradients that read the result read its tangent too."""
+    x = distinct(2, 3, device=device)
+    assert gradgradcheck(lambda x: function_of(op)(x, 1), (x,), check_fwd_over_rev=True)
+
+
+@every_derivative
 def test_strided_and_0d(op, device):
     run = function_of(op)
     x = distinct(3, 4, 2, device=device).detach()
