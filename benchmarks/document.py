@@ -228,6 +228,24 @@ def random_blocks(results: dict) -> dict[str, str]:
     }
 
 
+def scans(results: dict) -> str:
+    """One line a scan, in microseconds; and how many repeated their bits and had those of the CPU."""
+    names = {"limit": "limit: read and write", "deterministic": "ours", "torch": "torch"}
+    lines = []
+    for r in results["rows"]:
+        us = {who: r["contenders"][who]["us"]["median"] for who in names}
+        ratios = (us["deterministic"] / us["limit"], us["torch"] / us["deterministic"])
+        lines.append(
+            [r["op"], r["dtype"], r["label"], *(f"{t:.1f}" for t in us.values()), *(f"{x:.2f}" for x in ratios)]
+        )
+    ours = [r["contenders"]["deterministic"] for r in results["rows"]]
+    same = sum(c["distinct"] == 1 and c["equals_cpu"] for c in ours)
+    return (
+        f"`python -m benchmarks --suite scans` on {machine.line(results['machine'])}. In {same} of {len(ours)} cases "
+        f"bits repeated, and CUDA and CPU agreed.\n\n{_table(lines, ['', '', '', *names.values(), 'x limit', 'x torch'])}"
+    )
+
+
 def load(name: str) -> dict:
     return json.loads((RESULTS / f"{name}.json").read_text())
 
@@ -238,7 +256,8 @@ def documents() -> dict[Path, dict[str, str]]:
         ROOT / "README.md": readme_blocks(load("cuda")),
         ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
         ROOT / "docs" / "performance.md": target_blocks(load("cuda"), load("cpu"), load("cpu_avx2"))
-        | random_blocks(load("random")),
+        | random_blocks(load("random"))
+        | {"scans": scans(load("scans"))},
     }
 
 
