@@ -240,9 +240,10 @@ def scans(results: dict) -> str:
         )
     ours = [r["contenders"]["deterministic"] for r in results["rows"]]
     same = sum(c["distinct"] == 1 and c["equals_cpu"] for c in ours)
+    table = _table(lines, ["", "", "", *names.values(), "x limit", "x torch"])
     return (
         f"`python -m benchmarks --suite scans` on {machine.line(results['machine'])}. In {same} of {len(ours)} cases "
-        f"bits repeated, and CUDA and CPU agreed.\n\n{_table(lines, ['', '', '', *names.values(), 'x limit', 'x torch'])}"
+        f"bits repeated, and CUDA and CPU agreed.\n\n{table}"
     )
 
 
