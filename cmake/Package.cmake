@@ -16,7 +16,7 @@ else()
   set(_cuda_version null)
 endif()
 file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/build.json" @ONLY CONTENT
-     [[{"torch": "@TORCH_REDUCE_TORCH_VERSION@", "cuda": @_cuda_version@, "architectures": @_list@}
+     [[{"version": "@PROJECT_VERSION@", "torch": "@TORCH_REDUCE_TORCH_VERSION@", "cuda": @_cuda_version@, "architectures": @_list@}
 ]])
 
 include(CMakePackageConfigHelpers)

@@ -11,7 +11,8 @@ here are thin typed names for them. Three modes, three promises:
     The correctly rounded sum.
 """
 
-from ._library import build_info, cmake_prefix_path  # loads the library, so it comes first
+from ._library import BuildInfo, __version__, build_info, cmake_prefix_path  # loads the library, so it comes first
+from .arguments import Mode
 from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import *  # noqa: F403 (the registered operators)
 from .functional import __all__ as _operators
@@ -23,7 +24,10 @@ from .vmap import register as _register_vmap
 _register_vmap()
 
 __all__ = [
+    "BuildInfo",
+    "Mode",
     "Plan",
+    "__version__",
     "build_info",
     "cmake_prefix_path",
     "exact_accumulate",
@@ -33,3 +37,7 @@ __all__ = [
     *_operators,
     *_scans,
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

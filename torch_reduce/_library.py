@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TypedDict
 
 import torch
 
@@ -40,8 +41,11 @@ def mismatch(build: dict, torch_version: str, torch_cuda: str | None) -> str | N
     return f"the native library of torch_reduce {reason}: {_REMEDY}."
 
 
-def load() -> None:
+def load() -> dict:
     """Loads the native library, which registers ``torch.ops.reduce``.
+
+    Returns:
+        What the build wrote to ``build.json``.
 
     Raises:
         ImportError: the library is missing, or was built for another torch. The check comes before loading, where
@@ -49,15 +53,29 @@ def load() -> None:
     """
     if not all(file.is_file() for file in (_LIBRARY, _CORE, _BUILD)):
         raise ImportError(f"the native library of torch_reduce is missing from {_FOLDER}: {_REMEDY}.")
-    if sentence := mismatch(json.loads(_BUILD.read_text()), torch.__version__, torch.version.cuda):
+    build = json.loads(_BUILD.read_text())
+    if sentence := mismatch(build, torch.__version__, torch.version.cuda):
         raise ImportError(sentence)
     torch.ops.load_library(_LIBRARY)
+    return build
 
 
-def build_info() -> dict:
-    """What the loaded library was built for: ``torch`` (version), ``cuda`` (bool), ``cuda_version``,
-    ``architectures``."""
+class BuildInfo(TypedDict):
+    """What a library was built for."""
+
+    torch: str
+    """The version of PyTorch."""
+    cuda: bool
+    """Whether there are kernels for GPUs."""
+    cuda_version: str | None
+    """nvcc's."""
+    architectures: list[str]
+    """Of GPUs, such as ``"90-real"``, as CMake writes them."""
+
+
+def build_info() -> BuildInfo:
+    """What the loaded library was built for."""
     return json.loads(torch.ops.reduce._build_info())
 
 
-load()
+__version__: str = load()["version"]

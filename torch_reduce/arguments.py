@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import SupportsIndex, TypedDict
+from typing import Literal, SupportsIndex, TypedDict
 
 import torch
 from torch import Tensor
@@ -13,6 +13,10 @@ to Python: an int, an integer of NumPy, a 0-d tensor of integers."""
 
 DType = torch.dtype | type
 """An output type: ``torch.float32``, or as in torch ``float``, ``int`` or ``bool`` for their torch types."""
+
+
+Mode = Literal["deterministic", "atomic", "exact"]
+"""The promise about a result's bits."""
 
 
 class TorchNames(TypedDict, total=False):

@@ -21,7 +21,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from ._schemas import REDUCTIONS, Operator
-from .arguments import Dims, DType, TorchNames, as_dims, as_dtype, check, renamed
+from .arguments import Dims, DType, Mode, TorchNames, as_dims, as_dtype, check, renamed
 from .jagged import is_jagged, reduce_jagged
 
 _reduce = torch.ops.reduce
@@ -33,7 +33,7 @@ def _call_typed(
     dim: Dims,
     keepdim: bool,
     dtype: DType | None,
-    mode: str,
+    mode: Mode,
     out: Tensor | None,
     names: TorchNames,
 ) -> Tensor:
@@ -119,7 +119,7 @@ def sum(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    mode: str = "deterministic",
+    mode: Mode = "deterministic",
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -161,7 +161,7 @@ def mean(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    mode: str = "deterministic",
+    mode: Mode = "deterministic",
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -195,7 +195,7 @@ def prod(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    mode: str = "deterministic",
+    mode: Mode = "deterministic",
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -229,7 +229,7 @@ def sumsq(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    mode: str = "deterministic",
+    mode: Mode = "deterministic",
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -262,7 +262,7 @@ def norm2(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    mode: str = "deterministic",
+    mode: Mode = "deterministic",
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -297,7 +297,7 @@ def logsumexp(
     keepdim: bool = False,
     *,
     dtype: DType | None = None,
-    mode: str = "deterministic",
+    mode: Mode = "deterministic",
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -591,7 +591,7 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         keepdim: bool = False,
         *,
         dtype: DType | None = None,
-        mode: str = "deterministic",
+        mode: Mode = "deterministic",
         out: Tensor | None = None,
         **names: Unpack[TorchNames],
     ) -> Tensor:

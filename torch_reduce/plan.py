@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ._schemas import REDUCTIONS
-from .arguments import Dims, DType, as_dims, as_dtype
+from .arguments import Dims, DType, Mode, as_dims, as_dtype
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def explain(
     *,
     op: str = "sum",
     dtype: DType | None = None,
-    mode: str = "deterministic",
+    mode: Mode = "deterministic",
     device: str | torch.device | None = None,
 ) -> Plan:
     """The plan that a reduction of ``x`` would follow. Runs no kernel and reads no element.

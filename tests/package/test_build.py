@@ -168,6 +168,7 @@ def test_cuda_can_be_left_out(tmp_path: Path):
     line = f"torch_reduce: CPU only, for torch {torch.__version__} (CUDA not built: TORCH_REDUCE_CUDA=0)"
     assert line in done.stdout
     assert json.loads((tmp_path / "build.json").read_text()) == {
+        "version": torch_reduce.__version__,
         "torch": torch.__version__,
         "cuda": None,
         "architectures": [],

@@ -1,0 +1,63 @@
+"""What a user sees of the package: its version, its names, and ``python -m torch_reduce``."""
+
+import json
+import re
+import subprocess
+import sys
+import typing
+
+import torch
+from folders import ROOT, TESTS
+
+import torch_reduce
+from torch_reduce import __main__ as program
+from torch_reduce.testing import OPS
+
+
+def test_version():
+    (written,) = re.findall(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert torch_reduce.__version__ == written
+
+
+def test_names_are_public_ones():
+    assert set(OPS) < set(dir(torch_reduce))
+    assert all(hasattr(torch_reduce, name) for name in dir(torch_reduce))
+    private = {name for name in dir(torch_reduce) if name.startswith("_")}
+    assert private == {"__version__"}
+
+
+def test_modes_are_named():
+    assert typing.get_type_hints(torch_reduce.sum)["mode"] is torch_reduce.Mode
+    assert set(typing.get_args(torch_reduce.Mode)) == {"deterministic", "atomic", "exact"}
+
+
+def test_build_info_is_what_it_says():
+    hints = typing.get_type_hints(torch_reduce.BuildInfo)
+    assert torch_reduce.build_info().keys() == hints.keys()
+
+
+def test_sums_are_those_of_the_contract():
+    vectors = json.loads((TESTS / "data" / "vectors.json").read_text())["vectors"]
+    fixed = {vector["n"]: int(vector["sum_float32"], 16) for vector in vectors}
+    assert program.SUMS.items() <= fixed.items()
+
+
+def test_program():
+    done = subprocess.run([sys.executable, "-m", "torch_reduce"], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"torch_reduce {torch_reduce.__version__}, built for PyTorch {torch.__version__}")
+    checked = [
+        re.fullmatch(r"self-check, (\w+): (\d+) of (\d+) cases have their bits, [\d.]+ s", line) for line in lines
+    ]
+    found = {match[1]: int(match[3]) for match in checked if match and match[2] == match[3]}
+    assert min(found.values()) > 10 * len(OPS)
+    assert set(found) == {"cpu"} | ({"cuda"} if torch.cuda.is_available() else set())
+
+
+def test_program_says_what_is_wrong(monkeypatch, capsys):
+    monkeypatch.setitem(program.SUMS, 1, 0)
+    monkeypatch.setattr(program, "OPS", ())
+    monkeypatch.setattr(program, "SCANS", ())
+    assert program.main() == 1
+    assert "  wrong: sum of 1 elements: bc283900, not 00000000\n" in capsys.readouterr().out
