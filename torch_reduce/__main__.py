@@ -14,7 +14,7 @@ import torch
 import torch_reduce
 
 from ._schemas import SCANS
-from .model import SCANNED, scan_model
+from .scan_model import SCANNED, scan_model
 from .testing import OPS, bits, fill, function_of, model
 
 # Shapes and dims, by every family of kernels.

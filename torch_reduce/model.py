@@ -4,7 +4,6 @@ It is written from docs/order.md alone, shares no code with the kernels, and is 
 some milliseconds.
 """
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from .variance_model import added_moments, deviation, mean, moments, no_moments,
 Dims = int | Sequence[int] | None
 
 # Significant bits and the exponent of the smallest normal number.
-_FORMAT = {torch.float16: (11, -14), torch.bfloat16: (8, -126)}
+FORMAT = {torch.float16: (11, -14), torch.bfloat16: (8, -126)}
 
 
 def _positive_zero(total: np.ndarray, n: int) -> np.ndarray:
@@ -247,6 +246,18 @@ class Meaning:
         return self.index or self.extreme is not None
 
 
+def _of_moments(spread: Callable[[np.ndarray, int, float], np.ndarray], **more: Callable) -> Meaning:
+    return Meaning(
+        lift=moments,
+        combine=added_moments,
+        identity=no_moments,
+        spread=spread,
+        integers=False,
+        result=_same,
+        **more,
+    )
+
+
 MEANING = {
     "sum": Meaning(exact=True),
     "mean": Meaning(finish=_divided, floating=True, exact=True),
@@ -289,32 +300,10 @@ MEANING = {
         natural=_real,
         twin=_torch_logsumexp,
     ),
-    "var": Meaning(
-        lift=moments, combine=added_moments, identity=no_moments, spread=variance, integers=False, result=_same
-    ),
-    "std": Meaning(
-        lift=moments, combine=added_moments, identity=no_moments, spread=deviation, integers=False, result=_same
-    ),
-    "var_mean": Meaning(
-        lift=moments,
-        combine=added_moments,
-        identity=no_moments,
-        spread=variance,
-        second=mean,
-        integers=False,
-        result=_same,
-        twin=_both(torch.var_mean),
-    ),
-    "std_mean": Meaning(
-        lift=moments,
-        combine=added_moments,
-        identity=no_moments,
-        spread=deviation,
-        second=mean,
-        integers=False,
-        result=_same,
-        twin=_both(torch.std_mean),
-    ),
+    "var": _of_moments(variance),
+    "std": _of_moments(deviation),
+    "var_mean": _of_moments(variance, second=mean, twin=_both(torch.var_mean)),
+    "std_mean": _of_moments(deviation, second=mean, twin=_both(torch.std_mean)),
     "norm2": Meaning(
         lift=_scaled_squares,
         combine=_added_scaled,
@@ -341,14 +330,14 @@ def canonical(x: np.ndarray, op: str = "sum") -> np.ndarray:
     leaves = steps[..., 0, :]
     for step in range(1, 4):
         leaves = combine(leaves, steps[..., step, :])
-    chunk_results = _tree(leaves, combine)
+    chunk_results = tree(leaves, combine)
     width = 1 << (chunks - 1).bit_length()
     all_chunks = np.full((*x.shape[:-1], width), identity, x.dtype)
     all_chunks[..., :chunks] = chunk_results
-    return _tree(all_chunks, combine)
+    return tree(all_chunks, combine)
 
 
-def _tree(v: np.ndarray, combine: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+def tree(v: np.ndarray, combine: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
     while v.shape[-1] > 1:
         v = combine(v[..., 0::2], v[..., 1::2])
     return v[..., 0]
@@ -402,9 +391,9 @@ def round_once(values: np.ndarray, dtype: torch.dtype) -> Tensor:
     Exact in between because a long double holds every float64 and every int64."""
     if dtype == torch.bool:
         return torch.from_numpy(np.asarray(values != 0))
-    if dtype not in _FORMAT:
-        return torch.from_numpy(np.asarray(values).astype(_numpy_type(dtype)))
-    precision, min_exponent = _FORMAT[dtype]
+    if dtype not in FORMAT:
+        return torch.from_numpy(np.asarray(values).astype(numpy_type(dtype)))
+    precision, min_exponent = FORMAT[dtype]
     wide = np.asarray(values).astype(np.longdouble)
     exponent = np.frexp(wide)[1] - 1
     quantum = np.maximum(exponent, min_exponent) - (precision - 1)
@@ -413,7 +402,7 @@ def round_once(values: np.ndarray, dtype: torch.dtype) -> Tensor:
     return torch.from_numpy(np.where(overflow, np.copysign(np.inf, wide), rounded).astype(np.float64)).to(dtype)
 
 
-def _numpy_type(dtype: torch.dtype) -> np.dtype:
+def numpy_type(dtype: torch.dtype) -> np.dtype:
     return torch.empty(0, dtype=dtype).numpy().dtype
 
 
@@ -437,13 +426,13 @@ def model(
     dtype = output_dtype(op, x.dtype, dtype)
     if dtype == torch.bool or meaning.tests:
         elements = elements != 0
-    if elements.dtype in _FORMAT:
+    if elements.dtype in FORMAT:
         elements = elements.float()
     if dtype.is_floating_point and x.dtype in (torch.int64, torch.uint64) and not meaning.outgrows_integers:
         return round_once(_exact_sum(elements, meaning), dtype).reshape(shape)
     compute = elements.dtype if meaning.selects else compute_dtype(op, x.dtype, dtype)
     with np.errstate(all="ignore"):
-        values = meaning.lift(elements.numpy().astype(_numpy_type(compute)), np.arange(elements.shape[1]))
+        values = meaning.lift(elements.numpy().astype(numpy_type(compute)), np.arange(elements.shape[1]))
         if compute == torch.int64 and not meaning.index:
             total = meaning.wrapping.reduce(values, 1)  # they wrap around, so any order gives their bits
         else:
@@ -459,76 +448,6 @@ def model(
         return round_once(result, dtype).reshape(shape)
 
 
-# The operators whose results of all prefixes a scan's are.
-SCANNED = {"cumsum": "sum", "cumprod": "prod", "logcumsumexp": "logsumexp"}
-
-
-def scan_model(x: Tensor, dim: int, *, scan: str, dtype: torch.dtype | None = None) -> Tensor:
-    """What a scan must give, to the bit, as a CPU tensor.
-
-    Prefixes of 256 s + r + 1 elements of a chunk have s + 1 in the leaves up to r and s in those behind.
-    """
-    op, x = SCANNED[scan], x.detach().cpu()
-    meaning = MEANING[op]
-    dtype = output_dtype(op, x.dtype, dtype)
-    if x.numel() == 0 or x.ndim == 0:
-        return torch.empty(x.shape, dtype=dtype) if x.numel() == 0 else model(x, op=op, dtype=dtype)
-    moved = x.movedim(dim, -1)
-    elements = moved.reshape(-1, moved.shape[-1])
-    if dtype == torch.bool:
-        elements = elements != 0
-    elements = elements.float() if elements.dtype in _FORMAT else elements
-    with np.errstate(all="ignore"):
-        if dtype.is_floating_point and x.dtype in (torch.int64, torch.uint64) and not meaning.outgrows_integers:
-            totals = [list(itertools.accumulate(row)) for row in elements.tolist()]
-            result = np.array([[_to_odd(total) for total in row] for row in totals], np.longdouble)
-        else:
-            compute = compute_dtype(op, x.dtype, dtype)
-            values = meaning.lift(elements.numpy().astype(_numpy_type(compute)), np.arange(elements.shape[1]))
-            total = meaning.wrapping.accumulate(values, 1) if compute == torch.int64 else _prefixes(values, op)
-            result = meaning.finish(total, 0)
-        return round_once(result, dtype).reshape(moved.shape).movedim(-1, dim)
-
-
-def _prefixes(x: np.ndarray, op: str) -> np.ndarray:
-    """Those of the last axis, each by the tree of its own elements."""
-    combine, identity = MEANING[op].combine, MEANING[op].identity
-    identity = np.array(identity(x.dtype) if callable(identity) else identity, x.dtype)
-    rows, n = x.shape
-    if n <= 256:  # leaves of one element each
-        leaves = np.full((rows, 1 << (n - 1).bit_length()), identity, x.dtype)
-        leaves[:, :n] = x
-        return _prefixes_of_tree(leaves, leaves, np.full_like(leaves, identity), combine)[:, :n]
-    chunks = -(-n // 1024)
-    padded = np.full((rows, chunks * 1024), identity, x.dtype)
-    padded[:, :n] = x
-    steps = padded.reshape(rows, chunks, 4, 256)
-    result = np.empty_like(steps)
-    leaves = np.full((rows, chunks, 256), identity, x.dtype)
-    for step in range(4):
-        before, leaves = leaves, combine(leaves, steps[:, :, step])
-        result[:, :, step] = _prefixes_of_tree(leaves, leaves, before, combine)
-    nodes, index = _tree(leaves, combine), np.arange(chunks)
-    while index.any():
-        mine = (index & 1).astype(bool)
-        result[:, mine] = combine(nodes[:, index[mine] - 1][:, :, None, None], result[:, mine])
-        pairs = nodes[:, : nodes.shape[1] // 2 * 2]
-        nodes, index = combine(pairs[:, 0::2], pairs[:, 1::2]), index >> 1
-    return result.reshape(rows, -1)[:, :n]
-
-
-def _prefixes_of_tree(v: np.ndarray, now: np.ndarray, before: np.ndarray, combine: Callable) -> np.ndarray:
-    """From each leaf up, past siblings on its left as they are now, and on its right as they were before."""
-    v, leaf, level = v.copy(), np.arange(v.shape[-1]), 0
-    while now.shape[-1] > 1:
-        sibling = (leaf >> level) ^ 1
-        is_right = ((leaf >> level) & 1).astype(bool)
-        v = np.where(is_right, combine(now[..., sibling], v), combine(v, before[..., sibling]))
-        now, before = (combine(nodes[..., 0::2], nodes[..., 1::2]) for nodes in (now, before))
-        level += 1
-    return v
-
-
 def _exact_sum(elements: Tensor, meaning: Meaning) -> np.ndarray:
     """Sums or means of 64-bit integers in float64: sums are rounded to odd, so that one rounding is left; means divide
     the rounded sum."""
@@ -536,10 +455,10 @@ def _exact_sum(elements: Tensor, meaning: Meaning) -> np.ndarray:
     totals = [sum(row) for row in elements.tolist()]
     if meaning.floating:
         return np.array([float(total) for total in totals], np.float64) / np.float64(n)
-    return np.array([_to_odd(total) for total in totals], np.longdouble)
+    return np.array([to_odd(total) for total in totals], np.longdouble)
 
 
-def _to_odd(total: int) -> np.longdouble:
+def to_odd(total: int) -> np.longdouble:
     """The upper 62 bits of an integer, the last one set if another below it is: a long double has room for 64."""
     shift = max(abs(total).bit_length() - 62, 0)
     upper = abs(total) >> shift
@@ -548,7 +467,7 @@ def _to_odd(total: int) -> np.longdouble:
 
 
 def _extreme(elements: Tensor, extreme: np.ufunc) -> Tensor:
-    values = elements.float().numpy() if elements.dtype in _FORMAT else elements.numpy()
+    values = elements.float().numpy() if elements.dtype in FORMAT else elements.numpy()
     largest = extreme is np.maximum
     result = torch.from_numpy(np.asarray(extreme.reduce(values, axis=1))).to(elements.dtype)
     if not elements.is_floating_point():

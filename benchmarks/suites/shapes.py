@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import torch
 
 from torch_reduce._schemas import REDUCTIONS, SCANS
-from torch_reduce.model import SCANNED, output_dtype
+from torch_reduce.model import output_dtype
+from torch_reduce.scan_model import SCANNED
 
 MiB = 1 << 20
 

@@ -8,7 +8,7 @@ import torch
 from emulated import needs_emulator
 from emulated_scans import SCANS, Case, build, run
 
-from torch_reduce.model import SCANNED
+from torch_reduce.scan_model import SCANNED
 from torch_reduce.testing import fill
 
 pytestmark = needs_emulator

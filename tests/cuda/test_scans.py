@@ -5,7 +5,7 @@ import torch
 
 import torch_reduce
 from torch_reduce._schemas import SCANS
-from torch_reduce.model import SCANNED
+from torch_reduce.scan_model import SCANNED
 from torch_reduce.testing import assert_same_bits, fill
 
 pytestmark = pytest.mark.cuda

@@ -11,7 +11,7 @@ from strategies import like, permuted_slices, strided
 
 import torch_reduce
 from torch_reduce._schemas import SCANS
-from torch_reduce.model import SCANNED, scan_model
+from torch_reduce.scan_model import SCANNED, scan_model
 from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, fill, num_threads, output_dtype
 
 every_scan = pytest.mark.parametrize("scan", sorted(SCANS))

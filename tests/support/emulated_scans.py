@@ -9,7 +9,7 @@ from emulated import EMULATOR, MEMORY, PLANS, compile_library
 from emulated_kernels import POISON, TYPES, at_16_bytes, numbers, placed
 from folders import ROOT
 
-from torch_reduce.model import scan_model
+from torch_reduce.scan_model import scan_model
 from torch_reduce.testing import assert_same_bits
 
 # A word, an integer, and accumulators of two words of each width.

@@ -6,7 +6,7 @@ from torch._dynamo import compiled_autograd
 
 import torch_reduce
 from torch_reduce._schemas import SCANS
-from torch_reduce.model import SCANNED
+from torch_reduce.scan_model import SCANNED
 from torch_reduce.testing import assert_same_bits, fill
 
 every_scan = pytest.mark.parametrize("scan", sorted(SCANS))
