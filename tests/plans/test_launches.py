@@ -99,10 +99,8 @@ def test_atomic_is_one_pass():
     assert plan.finish == "partials" and plan.scratch_bytes > 0
 
 
-def test_atomic_leaves_partials_where_these_are_faster():
-    """Where CTAs are too many for the kernel that zeroes to come early, and too few for it not to matter."""
-    cases = {2**14: "cluster", 2**20: "atomic", 2**22: "partials", 2**24: "partials", 30_000_000: "partials"}
-    cases |= {2**26: "atomic", 2**26 + 5000: "atomic", 70_000_000: "atomic"}
+def test_atomic_adds_where_no_cluster_can_meet():
+    cases = {2**14: "cluster"} | dict.fromkeys((2**20, 2**22, 2**24, 30_000_000, 2**26, 2**26 + 5000), "atomic")
     for n, finish in cases.items():
         with typical_gpu((9, 0), 132):
             plan = torch_reduce.explain(torch.empty(n, device="meta"), mode="atomic", device="cuda")
@@ -131,7 +129,7 @@ def test_the_second_kernel_keeps_the_split_of_memory(capability, kib):
 
     def carveout(shape, dtype):
         x = torch.empty(shape, dtype=dtype, device="meta")
-        with typical_gpu(capability, 132):
+        with typical_gpu(capability, 132), constrained_plan("columns", vector=True):
             plan = json.loads(torch.ops.reduce._explain(x, [0], device="cuda"))
         assert plan["finish"] == "partials", plan
         return plan, plan["carveout"]

@@ -88,11 +88,7 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
   if (plan.units == 1) return;
   if (plan_cluster(plan, p, gpu)) return;
   plan.launches = 2;
-  // Atomics are not faster where the kernel that zeroes comes late.
-  const int64_t bytes = outputs * p.layout.n * static_cast<int64_t>(size_of(p.in));
-  const bool zeroed_late =
-      plan.is<RowsPlan>() && plan.units > outputs && plan.grid >= kAtomicsZeroedLate && bytes <= kAtomicsLong;
-  if (adds_atomically(p) && !zeroed_late) {
+  if (adds_atomically(p)) {
     plan.finish = Finish::Atomic;  // the other launch comes before, and zeroes
     return;
   }

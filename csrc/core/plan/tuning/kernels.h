@@ -112,11 +112,6 @@ constexpr int64_t kStripsLeastUnits = 4;
 // Bytes side by side, more than which are no better.
 constexpr int64_t kRun = 64;
 
-// A kernel of more than 128 CTAs lets the next one come when all have read (allow_next_kernel_if_small), and that is
-// one that zeroes, which the next sum waits for. With so many CTAs of rows that share few outputs, partials are faster
-// by up to 7 %, until the sum is so long, in bytes, that it is all the same.
-constexpr int64_t kAtomicsZeroedLate = 129, kAtomicsLong = int64_t{128} << 20;
-
 // Scans: shared memory of a CTA's places, and bytes of an accumulator of each of its warps, of which a lane holds some
 // thirty; the logarithm of a lane's neighbours.
 constexpr int64_t kScanShared = 32 << 10, kScanAccumulators = 64;
