@@ -27,6 +27,7 @@ from ..suites import shapes
 from ..suites.shapes import Case
 from .__main__ import why_not
 
+MOST = 8 << 30  # bytes of a tensor
 FAMILIES = ("rows", "short_rows", "columns", "tiles")
 SETTLED = ("family", "reads", "grid", "block", "split", "finish", "shared_bytes")
 
@@ -39,6 +40,7 @@ def cases(drawn: int) -> list[Case]:
     """Those of the benchmark's suites, and as many others of all sizes, types and operators as are asked for."""
     both = [torch.float32, torch.bfloat16]
     chosen = shapes.shapes(both, quick=False) + shapes.hard() + shapes.layouts() + shapes.random_shapes(quick=False)
+    chosen += shapes.ops()
     draw = random.Random(5)
     others = named()
     odd = itertools.chain.from_iterable(shapes.random_shapes(False, seed=seed) for seed in itertools.count(11))
@@ -47,18 +49,20 @@ def cases(drawn: int) -> list[Case]:
         layout = shrunk(case, draw) if suite == "small" else even(draw) if suite == "even" else case
         op = draw.choices(("sum", "amax", "argmax", "sumsq"), (7, 1, 1, 1))[0]
         others.append(replace(layout, op=op, dtype=draw.choices(TYPES, TYPE_WEIGHTS)[0], suite=suite))
-    return [c for c in chosen + others if c.memory_elements * c.dtype.itemsize <= POOL]
+    return [c for c in chosen + others if c.memory_elements * c.dtype.itemsize <= MOST]
 
 
 def named() -> list[Case]:
     """Layouts between two families, where choices were once thresholds."""
-    both, fp32 = (torch.float32, torch.bfloat16), (torch.float32,)
+    both, fp32, wide = (torch.float32, torch.bfloat16), (torch.float32,), (torch.int64, torch.float64)
     contiguous = [
         *(((n, 1000), (0,), both) for n in (8, 16, 32, 200)),
         *((shape, (0,), both) for shape in ((256, 128), (16, 4096), (32, 2048), (32, 150_001), (12, 150_001))),
         *((shape, (0,), both) for shape in ((17, 150_001), (20, 600_001), (272, 3751), (400, 1877), (700, 1877))),
         *((shape, (0,), both) for shape in ((272, 501), (654, 2846), (20, 16_873), (1597, 402))),
         *(((10, 35, 100_000, k), (0, 2), both) for k in (2, 3)),
+        *((shape, (0,), wide) for shape in ((16_384, 2048), (4096, 4096), (65_536, 512), (2**20, 32), (1000, 1000))),
+        *((shape, (1,), wide) for shape in ((64, 1024, 256), (1024, 128, 128))),
         *(((100_000, n, k), (0, 2), fp32) for n, k in ((32, 4), (16, 4), (64, 6), (20, 8), (10, 4), (64, 7))),
         *((shape, (1,), both) for shape in ((3000, 500, 10), (400, 500, 6), (80, 500, 14), (3000, 1728, 14))),
         *((shape, (1,), both) for shape in ((38_457, 17, 2), (3, 2097152, 2))),
@@ -101,7 +105,7 @@ def even(draw: random.Random) -> Case:
 
 def plan_of(x: torch.Tensor, case: Case, mode: str) -> dict:
     modes = {"mode": mode} if contenders.has_modes(case) else {}
-    return json.loads(torch.ops.reduce._explain(x, case.dims, op=case.op, **modes))
+    return json.loads(torch.ops.reduce._explain(x, case.dims, op=case.op, dtype=case.to, **modes))
 
 
 def candidates(x: torch.Tensor, case: Case, mode: str) -> list[tuple[str, bool, dict]]:
@@ -116,6 +120,17 @@ def candidates(x: torch.Tensor, case: Case, mode: str) -> list[tuple[str, bool, 
                     continue
             if all(any(plan[k] != p[k] for k in SETTLED) for _, _, p in found):
                 found.append((family, vector, plan))
+    return found
+
+
+def modes_of(x: torch.Tensor, case: Case) -> dict[str, list[tuple[str, bool, dict]]]:
+    """The candidates of each mode that has some of its own."""
+    found = {"deterministic": candidates(x, case, "deterministic")}
+    if contenders.has_modes(case):
+        atomic = candidates(x, case, "atomic")
+        settled = [[[plan[k] for k in SETTLED] for _, _, plan in plans] for plans in (found["deterministic"], atomic)]
+        if settled[0] != settled[1]:
+            found["atomic"] = atomic
     return found
 
 
@@ -159,7 +174,8 @@ def main() -> int:
     for case in cases(arguments.drawn):
         groups.setdefault(case.dtype, []).append(case)
     for dtype, group in groups.items():
-        pool = torch.ones(POOL // dtype.itemsize, dtype=dtype, device=device)
+        nbytes = max(POOL, *(case.memory_elements * dtype.itemsize for case in group))
+        pool = torch.ones(nbytes // dtype.itemsize, dtype=dtype, device=device)
         if dtype.is_floating_point:
             pool.uniform_(-1, 1)
         for case in group:
@@ -167,9 +183,7 @@ def main() -> int:
                 break
             inputs = cut(pool, case)
             x = inputs.tensors[0]
-            in_order = case.keeps_order or not contenders.has_modes(case)
-            for mode in ("deterministic",) if in_order else ("deterministic", "atomic"):
-                found = candidates(x, case, mode)
+            for mode, found in modes_of(x, case).items():
                 recordings = {}
                 for i, (family, vector, _) in enumerate(found):
                     with constrained_plan(family, vector=vector):
@@ -181,6 +195,7 @@ def main() -> int:
                         "label": case.label,
                         "dtype": case.dtype_name,
                         "op": case.op,
+                        "to": None if case.to is None else str(case.to).removeprefix("torch."),
                         "mode": mode,
                         "sizes": list(x.shape),
                         "strides": list(x.stride()),

@@ -206,7 +206,7 @@ def test_the_fit_finds_what_a_gpu_chooses_by(tmp_path):
     some reductions, it chooses among the plans of the last third as that GPU would."""
     torch.manual_seed(0)
     other = lambda value: math.log(value) + torch.empty((), dtype=torch.float64).uniform_(-1, 1)  # noqa: E731
-    rows = []
+    rows, memory = [], torch.empty(choices.MOST, dtype=torch.uint8)
     for case in choices.cases(drawn=240):
         if case.suite not in ("small", "even") or case.op == "argmax":
             continue
@@ -216,6 +216,7 @@ def test_the_fit_finds_what_a_gpu_chooses_by(tmp_path):
             "label": case.label,
             "dtype": case.dtype_name,
             "op": case.op,
+            "to": None if case.to is None else str(case.to).removeprefix("torch."),
             "mode": "deterministic",
             "sizes": list(x.shape),
             "strides": list(x.stride()),
@@ -223,7 +224,7 @@ def test_the_fit_finds_what_a_gpu_chooses_by(tmp_path):
             "alignment": 16,
             "chosen": 0,
         }
-        plans = [fit.explained(row, {}, family, vector) for family in choices.FAMILIES for vector in (True, False)]
+        plans = [fit.explained(row, memory, family, vector) for family in choices.FAMILIES for vector in (True, False)]
         settled = {tuple(plan[k] for k in choices.SETTLED): plan for plan in plans if plan}
         row["plans"] = [{k: plan[k] for k in choices.SETTLED} | {"us": [1.0]} for plan in settled.values()]
         rows.append(row)
@@ -232,10 +233,7 @@ def test_the_fit_finds_what_a_gpu_chooses_by(tmp_path):
     times = fit.read([path])
     assert len(times.rows) == len(rows) > 100
 
-    begin = {
-        name: torch.full((len(times.kernels),) if name in fit.OF_KERNEL else (), math.log(value), dtype=torch.float64)
-        for name, value in fit.BEGIN.items()
-    } | {"finish_us": torch.full((len(fit.FINISHES) - 1,), math.log(0.7), dtype=torch.float64)}
+    begin = fit.begin(times)
     true = {name: torch.stack([other(v) for v in log.exp().flatten()]).view(log.shape) for name, log in begin.items()}
     times.us = fit.estimates(times, true)
 

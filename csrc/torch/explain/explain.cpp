@@ -101,6 +101,7 @@ void show(Json& json, const Plan& plan, const Problem& p, const Gpu& gpu) {
       .add("trees", e.trees)
       .add("rounds", e.rounds)
       .add("sms", e.sms)
+      .add("shares_sms", e.shares_sms)
       .add("estimated_us", estimated_us(e, plan.finish));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "core/contract/integers.h"
 #include "core/plan/gpu/plan.h"
@@ -17,7 +18,14 @@ struct Box {
   };
   Side side[2 * kMaxKernelDims];
   int sides = 0;
+  int64_t distance = 0;  // a common divisor of the distances to boxes like this one
 
+  // `extent` elements of a dim that has `size` of them.
+  void add(int64_t stride, int64_t extent, int64_t size) {
+    stride = std::abs(stride);
+    if (extent < size) distance = std::gcd(distance, stride * extent);
+    add(stride, extent);
+  }
   void add(int64_t stride, int64_t extent) {
     if (extent <= 1) return;
     stride = std::abs(stride);
@@ -26,19 +34,23 @@ struct Box {
     side[at] = {stride, extent};
   }
   // Pieces of memory of so many bytes that the box lies in, of elements of so many bytes: what lies within a piece of
-  // one another, or with small gaps, is read as one stretch.
-  int64_t pieces(int64_t piece, int64_t element) const {
+  // one another, or with small gaps, is read as one stretch. Stretches that begin anywhere in a piece lie in as many of
+  // them as on average.
+  double pieces(int64_t piece, int64_t element) const {
     int64_t places = 1, span = 1;
+    bool aligned = distance * element % piece == 0;
     for (int d = 0; d < sides; ++d) {
       if (places == 1 && (side[d].stride * element < piece || 2 * side[d].stride <= 3 * span)) {
         span += (side[d].extent - 1) * side[d].stride;
       } else {
         places *= side[d].extent;
+        aligned &= side[d].stride * element % piece == 0;
       }
     }
-    return places * ceil_div(span * element, piece);
+    if (aligned) return static_cast<double>(places * ceil_div(span * element, piece));
+    return static_cast<double>(places) * (1 + static_cast<double>((span - 1) * element) / static_cast<double>(piece));
   }
-  int64_t sectors(int64_t element) const { return pieces(tuning::kSector, element); }
+  double sectors(int64_t element) const { return pieces(tuning::kSector, element); }
   // Elements in the longest stretch of memory that the box covers, but for small gaps.
   int64_t run() const {
     int64_t elements = 1, span = 1;
@@ -52,8 +64,8 @@ struct Box {
 
 // `count` logically consecutive elements of the dims before `end`.
 inline void add_consecutive(Box& box, const Layout& l, int begin, int end, int64_t count) {
-  for (int d = end - 1; d >= begin && count > 1; --d) {
-    box.add(l.reduced[d].stride, std::min(l.reduced[d].size, count));
+  for (int d = end - 1; d >= begin; --d) {
+    box.add(l.reduced[d].stride, std::min(l.reduced[d].size, count), l.reduced[d].size);
     count = ceil_div(count, l.reduced[d].size);
   }
 }
@@ -63,8 +75,8 @@ inline void add_rows(Box& box, const Layout& l, int outer, int64_t count) {
   Box all;
   for (int d = 0; d < l.kept_dims; ++d) all.add(l.kept[d].in_stride, l.kept[d].size);
   for (int d = 0; d < outer; ++d) all.add(l.reduced[d].stride, l.reduced[d].size);
-  for (int d = 0; d < all.sides && count > 1; ++d) {
-    box.add(all.side[d].stride, std::min(all.side[d].extent, count));
+  for (int d = 0; d < all.sides; ++d) {
+    box.add(all.side[d].stride, std::min(all.side[d].extent, count), all.side[d].extent);
     count = ceil_div(count, all.side[d].extent);
   }
 }

@@ -37,27 +37,27 @@ struct KernelCost {
   double tree_instructions;  // of a unit of an output
 };
 constexpr KernelCost kKernelCosts[] = {
-    {"rows, contiguous", 1.33, 6.71, 217},
-    {"rows, segmented", 1.5, 18.6, 6.71},
-    {"rows, unaligned", 1.64, 52.6, 180},
-    {"rows, unaligned segmented", 3.19, 10.1, 5},
-    {"rows, unordered", 2.18, 94.5, 5.7},
-    {"rows, strided", 1.69, 14.7, 412},
-    {"short rows, aligned", 1.04, 8.61, 2.75},
-    {"short rows, unaligned", 1.9, 9.49, 3.13},
-    {"short rows, strided", 1.18, 14.3, 2.09},
-    {"short rows, shared", 1.21, 17.4, 4.19},
-    {"copies", 1.57, 8.95, 2.52},
-    {"columns, contiguous", 1.25, 9.85, 2.61},
-    {"columns, segmented", 1.72, 13.7, 5.39},
-    {"columns, unaligned", 2.01, 71.2, 6.86},
-    {"columns, strided", 1.54, 26.7, 4.88},
-    {"columns, pairs", 1.72, 40.6, 3.68},
-    {"stacked", 0.766, 8.77, 1.08},
-    {"stacked, pairs", 1.06, 7.88, 1.9},
-    {"tiles", 3.14, 59.2, 5.18},
-    {"strips, aligned", 10.5, 10.6, 5.01},
-    {"strips, strided", 7.4, 59.2, 5.04},
+    {"rows, contiguous", 1.16, 8.66, 215},
+    {"rows, segmented", 1.2, 15.8, 291},
+    {"rows, unaligned", 1.37, 17.1, 227},
+    {"rows, unaligned segmented", 2.55, 15.4, 10},
+    {"rows, unordered", 2.03, 131, 14.7},
+    {"rows, strided", 1.49, 19.5, 396},
+    {"short rows, aligned", 1.38, 14.8, 6.93},
+    {"short rows, unaligned", 1.57, 14.8, 4.78},
+    {"short rows, strided", 0.678, 21.1, 3.26},
+    {"short rows, shared", 0.966, 33.2, 1.46},
+    {"copies", 1.21, 13.7, 3.57},
+    {"columns, contiguous", 0.462, 79.3, 4.74},
+    {"columns, segmented", 1.67, 16.4, 10.2},
+    {"columns, unaligned", 3.58, 114, 3.75},
+    {"columns, strided", 1.29, 29.9, 8.12},
+    {"columns, pairs", 1.29, 44.7, 12.9},
+    {"stacked", 1.18, 14, 2.94},
+    {"stacked, pairs", 0.593, 15.8, 3.23},
+    {"tiles", 2.74, 72, 10.1},
+    {"strips, aligned", 3.8, 16.1, 10},
+    {"strips, strided", 1.69, 56.3, 10.1},
 };
 
 constexpr const char* name(Kernel kernel) { return kKernelCosts[static_cast<int>(kernel)].name; }
@@ -66,14 +66,16 @@ constexpr const char* name(Kernel kernel) { return kKernelCosts[static_cast<int>
 constexpr int kThreadsOfSm = 1024;
 constexpr double kL1Bytes = 192 << 10, kL2Bytes = 40 << 20;
 
-constexpr double kValueInstructions = 4.39;   // of a value that a warp's lanes take from a load
-constexpr double kMemoryBytesPerUs = 4.03e6;  // of the GPU
-constexpr double kCtaBytesPerUs = 4.37e6;     // of the L2
-constexpr double kLinesPerUs = 2310;          // of an SM's L1
+constexpr double kValueInstructions = 4.01;   // of a value that a warp's lanes take from a load
+constexpr double kMemoryBytesPerUs = 3.82e6;  // of the GPU's memory
+constexpr double kSmBytesPerUs = 5.06e4;      // of that, for an SM
+constexpr double kCtaBytesPerUs = 6.61e6;     // of the L2
+constexpr double kLinesPerUs = 2050;          // of an SM's L1
 constexpr double kInstructionsPerUs = 6800;   // of an SM: four schedulers at 1.7 GHz
-constexpr double kRoundUs = 0.175;            // that a warp waits for its loads
-constexpr double kInstructionUs = 0.483e-3;   // of a warp's instructions, which wait for one another
+constexpr double kRoundUs = 0.269;            // that a warp waits for its loads
+constexpr double kInstructionUs = 0.000464;   // of a warp's instructions, which wait for one another
+constexpr double kSharedSmUs = 0.643;         // until SMs have their second CTA
 // Beyond one launch, by Finish: direct, cluster, partials, atomic.
-constexpr double kFinishUs[] = {0, 0.623, 1.38, 1.24};
+constexpr double kFinishUs[] = {0, 0.809, 1.53, 1.45};
 
 }  // namespace torch_reduce::tuning

@@ -91,26 +91,34 @@ struct EffortOf {
     return loops || !kernels::are_typed(kernels::types_of(p));
   }
 
-  // CTAs each read a box and write the results of `rows` outputs. What does not fit an SM's L1, with the boxes of the
-  // CTAs beside it, is read anew by each load.
-  void cta(double ctas, const Box& box, int64_t rows) {
-    const double once = ctas * box.sectors(element), each = std::max(once, e.lines);
-    const double beside = std::clamp(grid / sms, 1.0, std::max(1.0, double{tuning::kThreadsOfSm} / plan.block));
-    const double missed = std::max(0.0, 1 - tuning::kL1Bytes / (beside * box.sectors(element) * tuning::kSector));
-    e.cta_sectors = once + missed * (each - once) + ctas * results_of(l, rows).sectors(result);
+  // Of what lies in so many bytes and is used again, the share that a cache has lost by then.
+  static double lost(double bytes, double cache) { return std::max(0.0, 1 - cache / bytes); }
+  double bytes(const Box& box) const { return box.sectors(element) * tuning::kSector; }
+  double results(double ctas, int64_t rows) const { return ctas * results_of(l, rows).sectors(result); }
+
+  // CTAs each walk `count` elements of each of `rows` outputs, `step` of them at a time. A sector that several elements
+  // share is read once, if the L1 still has it: within a step, or when a later one comes back to it. What is not in the
+  // L1 is read from the L2, or from memory.
+  void cta_of_rows(int64_t rows, int64_t count, int64_t step) {
+    step = std::min(step, count);
+    const Box whole = box_of(l, rows, count), of_step = box_of(l, rows, step);
+    const double once = grid * whole.sectors(element),
+                 by_step = std::max(once, grid * of_step.sectors(element) * count / step),
+                 by_load = std::max(by_step, e.lines);
+    const double ctas_of_sm = std::max(1.0, double{tuning::kThreadsOfSm} / plan.block);
+    const double beside = std::clamp(grid / sms, 1.0, ctas_of_sm), at_once = std::min(grid, sms * ctas_of_sm);
+    e.cta_sectors = once + lost(beside * bytes(whole), tuning::kL1Bytes) * (by_step - once) +
+                    lost(beside * bytes(of_step), tuning::kL1Bytes) * (by_load - by_step) + results(grid, rows);
+    const double from_memory = lost(bytes(box_of_ctas(at_once, rows, count)), tuning::kL2Bytes) * by_step +
+                               lost(bytes(box_of_ctas(at_once, rows, step)), tuning::kL2Bytes) * (by_load - by_step);
+    e.memory_bytes = from_memory * tuning::kSector;
   }
-  // The box is `count` elements of each of `rows` outputs. What does not fit the L2, with the boxes of all CTAs that
-  // run at once, is read from memory anew.
-  void cta_of_rows(int64_t rows, int64_t count) {
-    const Box box = box_of(l, rows, count);
-    cta(grid, box, rows);
-    const double at_once = std::min(grid, sms * std::max(1.0, double{tuning::kThreadsOfSm} / plan.block));
-    const double elements = at_once * rows * count, n = std::max<int64_t>(l.n, 1);
+  // What so many CTAs read, which are neighbours.
+  Box box_of_ctas(double ctas, int64_t rows, int64_t count) const {
+    const double elements = ctas * rows * count, n = std::max<int64_t>(l.n, 1);
     const double all_rows = std::clamp<double>(std::ceil(elements / n), rows, std::max(rows, l.outputs));
     const double all_count = std::clamp<double>(elements / rows, count, n);
-    const Box all = box_of(l, static_cast<int64_t>(all_rows), static_cast<int64_t>(all_count));
-    const double missed = std::max(0.0, 1 - tuning::kL2Bytes / (1.0 * all.sectors(element) * tuning::kSector));
-    e.memory_bytes = missed * e.cta_sectors * tuning::kSector;
+    return box_of(l, static_cast<int64_t>(all_rows), static_cast<int64_t>(all_count));
   }
 
   void operator()(std::monostate) {}
@@ -122,7 +130,7 @@ struct EffortOf {
     const int64_t of_chunk = ceil_div(places, kWarp * width);
     const double chunks = 1.0 * l.outputs * std::max<int64_t>(chunk_count(rows.places), 1);
     load(chunks * of_chunk, width, vector ? tuning::kLoadsInFlight : kChunk / kWarp, box_of(l, 1, kWarp * width));
-    cta_of_rows(rows.rows_per_cta, std::min(l.n, slots * kChunk));
+    cta_of_rows(rows.rows_per_cta, std::min(l.n, slots * kChunk), plan.block / kWarp * kChunk);
   }
   void operator()(const ShortRowsPlan& rows) {
     const int64_t lanes = int64_t{1} << rows.log_lanes, at_once = kWarp >> rows.log_lanes;
@@ -143,7 +151,7 @@ struct EffortOf {
       const double of_row = unaligned ? 1.0 * l.n / v : lanes;  // loads of lanes
       load(std::max(l.outputs * of_row / kWarp, 1.0), v, rows.lane_rows, box_of(l, at_once, lanes * v));
     }
-    cta_of_rows(rows.rows_per_cta, l.n);
+    cta_of_rows(rows.rows_per_cta, l.n, l.n);
   }
   void operator()(const CopiesPlan& copies) {
     e.kernel = Kernel::Copies;
@@ -167,12 +175,12 @@ struct EffortOf {
     const int64_t batch = columns.batch_leaves * (one_step ? 1 : kSteps);
     const double warps = grid * plan.block / kWarp;
     load(warps * (batch << columns.log_batches), width, batch, box_of(l, across * width, down));
-    cta_of_rows(columns.tile_columns, ceil_div(l.n, plan.units));
+    cta_of_rows(columns.tile_columns, ceil_div(l.n, plan.units), plan.block / kWarp * down * batch);
   }
   void operator()(const StackedPlan& stacked) {
     e.kernel = plan.access == Access::Pairs ? Kernel::StackedPairs : Kernel::Stacked;
     load(1.0 * l.n * ceil_div(stacked.threads, kWarp), stacked.columns, l.n, box_of(l, kWarp * stacked.columns, 1));
-    cta_of_rows(plan.block * stacked.columns, l.n);
+    cta_of_rows(plan.block * stacked.columns, l.n, l.n);
   }
   void operator()(const TilesPlan& tiles) {
     e.kernel = Kernel::Tiles;
@@ -183,7 +191,7 @@ struct EffortOf {
     const double passes = grid * (1 << (tiles.log_slots - tiles.log_chunks)),
                  loads = 1.0 * count * tiles.rows_per_cta / kWarp;
     load(passes * loads, 1, tuning::kTilesBatch, box, loads);
-    cta(passes, box, tiles.rows_per_cta);
+    e.cta_sectors = passes * box.sectors(element) + results(passes, tiles.rows_per_cta);
   }
   void operator()(const StripsPlan& strips) {
     const bool vector = loads_vectors(plan.access);
@@ -194,7 +202,7 @@ struct EffortOf {
     const int64_t width = vector ? v : 1;
     const double loads = 1.0 * strips.range * strips.rows_per_cta / (kWarp * width);
     load(grid * loads, width, tuning::kLoadsInFlight, box, loads);
-    cta(grid, box, strips.rows_per_cta);
+    e.cta_sectors = grid * box.sectors(element) + results(grid, strips.rows_per_cta);
   }
 };
 
@@ -209,10 +217,11 @@ Effort effort_of(const Problem& p, const Plan& plan, const Gpu& gpu) {
   Box tensor;
   for (int d = 0; d < l.kept_dims; ++d) tensor.add(l.kept[d].in_stride, l.kept[d].size);
   for (int d = 0; d < l.reduced_dims; ++d) tensor.add(l.reduced[d].stride, l.reduced[d].size);
-  e.memory_bytes = std::max(e.memory_bytes, 1.0 * tensor.sectors(effort.element) * tuning::kSector) +
+  e.memory_bytes = std::max(e.memory_bytes, tensor.sectors(effort.element) * tuning::kSector) +
                    1.0 * l.outputs * effort.result + 2.0 * plan.scratch_bytes;
   e.trees = 1.0 * l.outputs * plan.units;
   e.sms = std::min(effort.grid, effort.sms);
+  e.shares_sms = effort.grid > effort.sms;
   return e;
 }
 
@@ -221,7 +230,7 @@ double estimated_us(const Effort& e, Finish finish) {
   const double instructions =
       e.loads * kernel.load_instructions + e.values * tuning::kValueInstructions + e.trees * kernel.tree_instructions;
   const double causes[] = {
-      e.memory_bytes / tuning::kMemoryBytesPerUs,
+      e.memory_bytes / std::min(tuning::kMemoryBytesPerUs, e.sms * tuning::kSmBytesPerUs),
       e.cta_sectors * tuning::kSector / tuning::kCtaBytesPerUs,
       e.lines / (e.sms * tuning::kLinesPerUs),
       instructions / (e.sms * tuning::kInstructionsPerUs),
@@ -229,7 +238,8 @@ double estimated_us(const Effort& e, Finish finish) {
   };
   double sum = 0;
   for (const double us : causes) sum += us * us * us;
-  return kernel.start_us + tuning::kFinishUs[static_cast<int>(finish)] + std::cbrt(sum);
+  const double start = kernel.start_us + (e.shares_sms ? tuning::kSharedSmUs : 0);
+  return start + tuning::kFinishUs[static_cast<int>(finish)] + std::cbrt(sum);
 }
 
 }  // namespace torch_reduce

@@ -18,6 +18,7 @@ struct Effort {
   double rounds = 0;        // loads of a warp that wait for one another, times waves of CTAs
   double warps = 1;         // that run at once
   double sms = 1;           // that have a CTA
+  bool shares_sms = false;  // whether some have several
 };
 
 TR_SHARED Effort effort_of(const Problem& p, const Plan& plan, const Gpu& gpu);
