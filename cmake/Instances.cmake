@@ -44,7 +44,7 @@ foreach(_row IN LISTS _rows)
   if(NOT _row MATCHES "^TORCH_REDUCE_SCAN\\(([A-Za-z0-9_]+), ([a-z0-9_]+), (typed|plain)\\)$")
     message(FATAL_ERROR "torch_reduce: ${_def} has a row that is none: ${_row}")
   endif()
-  set(_of "(const ScanWork&, const Buffers&, cudaStream_t, bool)")
+  set(_of "(const ScanPlan&, const Problem&, const Buffers&, cudaStream_t, bool)")
   set(_struct "${CMAKE_MATCH_1}")
   torch_reduce_instance(${CMAKE_MATCH_2}_narrow scan/launch.cuh "launch_scan_typed<${_struct}, float>${_of}")
   torch_reduce_instance(

@@ -1,4 +1,4 @@
-"""The plan of a reduction: which kernel family runs, with what grid, split and scratch memory."""
+"""The plan of a reduction or scan: which kernel family runs, with what grid, split and scratch memory."""
 
 import json
 from dataclasses import dataclass, fields
@@ -6,28 +6,29 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from ._schemas import REDUCTIONS
+from ._schemas import REDUCTIONS, SCANS
 from .arguments import Dims, DType, Mode, as_dims, as_dtype
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How one reduction would run. Printing it gives a readable summary.
+    """How one reduction or scan would run. Printing it gives a readable summary.
 
     Attributes:
         op: the operator's name, such as ``"sum"``.
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: the kind of device planned for, ``"cpu"`` or ``"cuda"``.
         family: the kernel family, ``"rows"``, ``"short_rows"``, ``"columns"``, ``"tiles"``, or ``"empty"`` without
-            outputs.
-        outputs: how many results there are.
-        n: how many elements are reduced into each.
+            outputs; ``"scan"``.
+        outputs: how many results there are; of a scan, how many rows.
+        n: how many elements are reduced into each; of a scan, how many each row has.
         vector: whether the kernel loads 16 bytes at a time (on the CPU: whether neighbours lie side by side).
         reads: what one load takes, in words: ``"16 bytes"``, ``"16 bytes, unaligned"`` (that begin at any element),
             ``"16 bytes, unordered"`` (of several runs of neighbours, where the order is free), ``"pairs"`` or
             ``"elements"``, and ``"strips, "`` before it where rows lie across memory; on the CPU ``"neighbours"``
             or ``"elements"``, ``"blocks"`` (of columns), and where memory has another order than the elements
-            ``"segments"``, ``"tiles"``, ``"chunks"``, ``"bundles"`` or ``"strips"`` (docs/architecture.md).
+            ``"segments"``, ``"tiles"``, ``"chunks"``, ``"bundles"`` or ``"strips"`` (docs/architecture.md). Of a scan,
+            how neighbouring elements lie: ``"along rows"``, ``"across rows"`` or ``"packed rows"``.
         grid: CTAs of the main launch (tasks on the CPU).
         block: threads of a CTA.
         split: how many CTAs (tasks) share one output.
@@ -35,7 +36,8 @@ class Plan:
         scratch_bytes: memory for partial results in device memory, in bytes (on the CPU: and what all threads hold).
         expected_bytes: device memory traffic of input, output and scratch, in bytes.
         finish: how parts of an output meet: ``"direct"`` (there is one part), ``"cluster"`` (in shared memory, as they
-            run at the same time), ``"partials"`` (stored, combined by a second pass) or ``"atomic"``.
+            run at the same time), ``"partials"`` (stored, combined by a second pass), ``"atomic"``, or in a scan
+            ``"look_back"`` (each part waits for those before it).
         launches: kernels launched; 0 on the CPU.
         estimated_us: what the plan is estimated to take, in microseconds, for comparing plans of one tensor: the legal
             plan with the least estimate is chosen. 0 on the CPU and in ``"exact"``, which have no choice by estimate.
@@ -65,12 +67,13 @@ class Plan:
             "cluster": "met in a cluster",
             "partials": "partials, second pass",
             "atomic": "atomic adds",
+            "look_back": "look-back",
         }
         launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
         on_gpu = self.device == "cuda"
         rows = [
-            ("reduction", f"{self.op}, {self.mode}, on {self.device}"),
-            ("elements", f"{self.n:,} into each of {self.outputs:,}"),
+            ("operator", f"{self.op}, {self.mode}, on {self.device}"),
+            ("elements", f"{self.n:,} {'in' if self.family == 'scan' else 'into'} each of {self.outputs:,}"),
             ("family", f"{self.family} ({self.reads})"),
             ("grid", f"{self.grid:,} x {self.block} threads, {launches}") if on_gpu else ("tasks", f"{self.grid:,}"),
             ("split", f"{self.split:,} per output, {finish.get(self.finish, self.finish)}"),
@@ -92,12 +95,12 @@ def explain(
     mode: Mode = "deterministic",
     device: str | torch.device | None = None,
 ) -> Plan:
-    """The plan that a reduction of ``x`` would follow. Runs no kernel and reads no element.
+    """The plan that a reduction or a scan of ``x`` would follow. Runs no kernel and reads no element.
 
     Args:
         x: the tensor to reduce. A meta tensor of any size will do, where ``device`` is given.
-        dim: the dim or dims to reduce; None or an empty list for all of them.
-        op: a reduction of ``torch.ops.reduce`` by its name, such as ``"sum"``.
+        dim: the dim or dims to reduce; None or an empty list for all of them. The one dim to scan.
+        op: a reduction or scan of ``torch.ops.reduce`` by its name, such as ``"sum"`` or ``"cumsum"``.
         dtype: the output type, as in the operator.
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: ``"cpu"`` or ``"cuda"``; by default the device of ``x``. ``"cuda"`` without a GPU plans for a typical
@@ -105,15 +108,16 @@ def explain(
 
     Raises:
         ValueError: the operator, the mode or the device is unknown, or a dtype or a mode is given for an operator
-            without one.
+            without one; a scan of several dims.
         IndexError, RuntimeError, NotImplementedError: as the operator raises them.
 
     Example:
         >>> print(torch_reduce.explain(torch.empty(65536, 1000, device="meta"), 1, device="cuda"))
     """
-    if dtype is not None and op in REDUCTIONS and not REDUCTIONS[op].takes_dtype:
+    operator = (REDUCTIONS | SCANS).get(op)
+    if dtype is not None and operator and not operator.takes_dtype:
         raise ValueError(f"reduce: {op} has no dtype=, its result has that of the tensor; got {dtype}")
-    if mode != "deterministic" and op in REDUCTIONS and not REDUCTIONS[op].takes_dtype:
+    if mode != "deterministic" and operator and (op in SCANS or not operator.takes_dtype):
         raise ValueError(f"reduce: {op} has no mode=, its bits never change; got {mode!r}")
     device = device.type if isinstance(device, torch.device) else device
     dims, dtype = as_dims(dim), as_dtype(dtype)

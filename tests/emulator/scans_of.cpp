@@ -6,6 +6,7 @@
 
 namespace torch_reduce::cuda {
 
-template cudaError_t launch_scan_typed<OPERATOR, ACC>(const ScanWork&, const Buffers&, cudaStream_t, bool);
+template cudaError_t launch_scan_typed<OPERATOR, ACC>(const ScanPlan&, const Problem&, const Buffers&, cudaStream_t,
+                                                      bool);
 
 }  // namespace torch_reduce::cuda

@@ -219,3 +219,23 @@ def test_samples_of_torch(device, scan):
             weights = torch.linspace(-1, 1, result.numel(), dtype=result.dtype, device=device).reshape(result.shape)
             grads.append(torch.autograd.grad(result, sample.input, weights)[0])
         torch.testing.assert_close(*grads)
+
+
+@every_scan
+def test_plans_are_explained(scan):
+    def plan(rows, n, device):
+        return torch_reduce.explain(torch.empty(rows, n, device="meta"), 1, op=scan, device=device)
+
+    for device in ("cpu", "cuda"):
+        with num_threads(1):
+            short, long = plan(1000, 100, device), plan(2, 2**20, device)
+        assert (short.family, short.finish, short.n, short.outputs) == ("scan", "direct", 100, 1000)
+        assert short.expected_bytes == 2 * 4 * 100_000 and long.expected_bytes >= 2 * 4 * 2**21
+        assert (long.split > 1, long.finish) == ((True, "look_back") if device == "cuda" else (False, "direct"))
+        assert scan in str(long)
+    x = torch.empty(3, 4)
+    for dims, sentence in (((), "one dim, got 0 dims"), ((0, 1), "one dim, got 2 dims")):
+        with pytest.raises(ValueError, match=f"reduce: {scan} goes along {sentence}"):
+            torch_reduce.explain(x, dims, op=scan)
+    with pytest.raises(ValueError, match=f"reduce: {scan} has no mode=, its bits never change; got 'atomic'"):
+        torch_reduce.explain(x, 1, op=scan, mode="atomic")

@@ -84,6 +84,7 @@ Problem build_problem(const Description& d) {
             d.in_alignment,
             d.correction,
             d.second,
+            d.scan_stride,
             make_layout(d.ndim, d.sizes, d.strides, d.reduced, d.out_strides, free ? Order::Any : Order::Logical)};
   // A word of fp32 has no room for the number of an element.
   if (traits_of(d.op).needs_index && compute == DType::Float32 && p.layout.n >= int64_t{1} << 32) {

@@ -12,10 +12,11 @@ struct Description {
   int in_alignment;  // as Problem's
   int ndim;
   const int64_t *sizes, *strides;
-  const bool* reduced;         // by dim
-  const int64_t* out_strides;  // by dim of the input; not read for reduced ones
-  double correction = 1;       // as Problem's
-  int64_t second = 0;          // as Problem's
+  const bool* reduced;                                // by dim
+  const int64_t* out_strides;                         // by dim of the input; not read for reduced ones
+  double correction = 1;                              // as Problem's
+  int64_t second = 0;                                 // as Problem's
+  std::optional<int64_t> scan_stride = std::nullopt;  // as Problem's
 };
 
 // The largest power of two up to 16 that divides an address.

@@ -1,5 +1,7 @@
-// One reduction, described: everything that a plan may look at. No pointers.
+// One reduction or scan, described: everything that a plan may look at. No pointers.
 #pragma once
+
+#include <optional>
 
 #include "core/contract/ops.h"
 #include "core/contract/types.h"
@@ -22,6 +24,9 @@ struct Problem {
   int in_alignment;   // the largest power of two up to 16 that divides the input's address, in bytes
   double correction;  // taken off the number of elements, for the degrees of freedom
   int64_t second;     // elements of the output from a first result to the second one; 0: there is one
+  // Of a scan, whose results are those of every element and all before it along the one reduced dim: elements of the
+  // output from one such result to the next.
+  std::optional<int64_t> scan_stride;
   Layout layout;
 };
 
@@ -30,6 +35,12 @@ inline Count count_of_elements(const Problem& p) {
   const double degrees = static_cast<double>(p.layout.n) - p.correction;
   return {p.layout.n, degrees < 0 ? 0 : degrees};
 }
+
+// Of a scan: elements of the input along the reduced dim.
+inline int64_t scanned_stride(const Problem& p) { return p.layout.reduced_dims > 0 ? p.layout.reduced[0].stride : 0; }
+
+// Whether there is nothing to write.
+inline bool is_empty(const Problem& p) { return p.layout.outputs == 0 || (p.scan_stride && p.layout.n == 0); }
 
 // Bytes of what the operator combines.
 inline int64_t accumulator_bytes(const Problem& p) { return accumulator_bytes(traits_of(p.op), p.compute); }

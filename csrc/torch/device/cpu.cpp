@@ -18,12 +18,6 @@ struct Cpu {
   }
   static void permit(const Request&, const Checked&, const at::Tensor&) {}
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
-    if (r.scan) {
-      const ScanProblem scan = make_scan_problem(r, checked, self, out.strides());
-      const cpu::Threads threads = torch_threads();
-      return cpu::scan({scan, cpu::make_scan_plan(scan, threads.count)}, self.const_data_ptr(), out.mutable_data_ptr(),
-                       threads);
-    }
     const Problem p = make_problem(r, checked, self, out.strides());
     // To ask for the number of threads takes as long as the plan of a small call, which needs none but its own.
     const bool alone = !is_accumulated(p) && cpu::is_for_one_thread(p.layout);

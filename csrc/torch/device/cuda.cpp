@@ -43,7 +43,6 @@ struct Cuda {
     }
   }
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
-    if (r.scan) return launch_scan(make_scan_problem(r, checked, self, out.strides()), self, out);
     launch(make_problem(r, checked, self, out.strides()), self, out, /*words=*/false);
   }
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
@@ -56,20 +55,6 @@ struct Cuda {
     const c10::DataPtr scratch = allocate(work.scratch_bytes());
     C10_CUDA_CHECK(cuda::launch(work, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
                                 c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
-  }
-  static void launch_scan(const ScanProblem& problem, const at::Tensor& self, const at::Tensor& out) {
-    const c10::DeviceGuard guard(self.device());
-    const ScanWork work{problem, plan_of(problem)};
-    const c10::DataPtr scratch = allocate(work.plan.scratch_bytes);
-    C10_CUDA_CHECK(cuda::launch_scan(work, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
-                                     c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
-  }
-  static ScanPlan plan_of(const ScanProblem& problem) {
-    try {
-      return make_scan_plan(problem);
-    } catch (const std::invalid_argument& e) {
-      TORCH_CHECK(false, e.what());
-    }
   }
   static c10::DataPtr allocate(int64_t bytes) {
     if (bytes == 0) return {};

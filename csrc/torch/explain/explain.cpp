@@ -109,6 +109,35 @@ void show(Json& json, const exact::ExactPlan& plan, const Problem&, const Gpu&) 
   shown_on_gpu(plan, loads_vectors(plan.access) ? "16 bytes" : "elements").add_to(json);
 }
 
+int64_t scanned_bytes(const Problem& p) {
+  return p.layout.outputs * p.layout.n * static_cast<int64_t>(size_of(p.in) + size_of(p.out));
+}
+
+void show(Json& json, const ScanPlan& plan, const Problem& p, const Gpu&) {
+  Shown shown;
+  shown.family = "scan";
+  shown.reads = plan.reads_packed ? "packed rows" : plan.reads_across ? "across rows" : "along rows";
+  shown.grid = plan.grid;
+  shown.block = plan.block;
+  shown.split = plan.parts;
+  shown.shared_bytes = plan.shared_bytes;
+  shown.scratch_bytes = plan.scratch_bytes;
+  shown.expected_bytes = scanned_bytes(p) + 2 * plan.scratch_bytes;
+  shown.finish = plan.parts > 1 ? "look_back" : "direct";
+  shown.launches = plan.launches;
+  shown.add_to(json);
+}
+
+void show_on_cpu(Json& json, const cpu::ScanPlan& plan, const Problem& p, bool) {
+  Shown shown;
+  shown.family = "scan";
+  shown.reads = plan.across ? "across rows" : "along rows";
+  shown.grid = p.layout.outputs * plan.pieces;
+  shown.split = plan.pieces;
+  shown.expected_bytes = scanned_bytes(p);
+  shown.add_to(json);
+}
+
 void show_on_cpu(Json& json, const cpu::ExactPlan& plan, const Problem& p, bool side_by_side) {
   const int64_t in_and_out =
       p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
@@ -138,9 +167,18 @@ void show_on_cpu(Json& json, const cpu::CpuPlan& plan, const Problem&, bool side
   shown.add_to(json);
 }
 
+Request request_of(c10::string_view op, at::OptionalIntArrayRef dim, std::optional<at::ScalarType> dtype,
+                   c10::string_view mode) {
+  const auto scan = find_scan(op);
+  if (!scan) return {parse_op(op), dim, false, dtype, mode};
+  const size_t dims = dim ? dim->size() : 0;
+  TORCH_CHECK_VALUE(dims == 1, "reduce: ", op, " goes along one dim, got ", dims, " dims");
+  return scan_request(*scan, *dim, dtype);
+}
+
 std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
                     std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view device) {
-  const Request r{parse_op(op), dim, false, dtype, mode};
+  const Request r = request_of(op, dim, dtype, mode);
   const Checked checked = check(r, self);
   TORCH_CHECK_VALUE(device.empty() || device == "cuda" || device == "cpu",
                     "reduce: device is \"cpu\" or \"cuda\", got \"", device, "\"");
@@ -154,7 +192,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
 
   Json json;
   json.add("device", on_cuda ? "cuda" : "cpu")
-      .add("op", name(p.op))
+      .add("op", name(r))
       .add("mode", name(p.mode))
       .add("input", name(p.in))
       .add("compute", name(p.compute))

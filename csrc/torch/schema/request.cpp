@@ -212,29 +212,24 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
   int64_t strides[kMaxDims];  // of the output, by dim of the input
   size_t kept = 0;
   int64_t second = 0;
+  std::optional<int64_t> scan_stride;
+  if (r.scan) scan_stride = 1;
   if (is_pair(r.op)) {
     second = out_strides.back();
     out_strides = out_strides.slice(0, out_strides.size() - 1);
   }
   const bool keeps = static_cast<int64_t>(out_strides.size()) == ndim;
   for (int64_t d = 0; d < ndim; ++d) {
-    strides[d] = checked.mask.reduced[d] ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
+    const bool reduced = checked.mask.reduced[d];
+    strides[d] = reduced ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
+    if (r.scan && reduced) scan_stride = out_strides[static_cast<size_t>(d)];
   }
   // Memory that is not there begins at a multiple of everything.
   const auto address = self.is_meta() ? static_cast<uintptr_t>(self.storage_offset()) * self.element_size()
                                       : reinterpret_cast<uintptr_t>(self.const_data_ptr());
   return build_problem({r.op, checked.mode, to_dtype(self.scalar_type()), to_dtype(checked.type), alignment_of(address),
                         static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
-                        strides, r.correction, second});
-}
-
-ScanProblem make_scan_problem(const Request& r, const Checked& checked, const at::Tensor& self,
-                              at::IntArrayRef out_strides) {
-  int64_t stride = 1;
-  for (size_t d = 0; d < out_strides.size(); ++d) {
-    if (checked.mask.reduced[d]) stride = out_strides[d];
-  }
-  return {make_problem(r, checked, self, out_strides), stride};
+                        strides, r.correction, second, scan_stride});
 }
 
 }  // namespace torch_reduce

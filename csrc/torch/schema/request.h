@@ -5,7 +5,7 @@
 #include <c10/util/OptionalArrayRef.h>
 
 #include "core/contract/scans.h"
-#include "core/problem/scan.h"
+#include "core/problem/problem.h"
 
 namespace torch_reduce {
 
@@ -104,7 +104,5 @@ void check_no_overlap(const Request& request, const at::Tensor& self, const at::
 // order-free operators, read memory as it lies.
 Problem make_problem(const Request& request, const Checked& checked, const at::Tensor& self,
                      at::IntArrayRef out_strides);
-ScanProblem make_scan_problem(const Request& request, const Checked& checked, const at::Tensor& self,
-                              at::IntArrayRef out_strides);
 
 }  // namespace torch_reduce

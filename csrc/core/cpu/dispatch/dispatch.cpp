@@ -89,20 +89,18 @@ void set_capability(const char* name) {
 }
 
 void reduce(const Work& work, const void* in, void* out, const Threads& threads) {
-  if (work.problem.layout.outputs == 0) return;
+  const Problem& problem = work.problem;
+  if (is_empty(problem)) return;
   const Capability& kernels = *current().load(std::memory_order_relaxed);
   if (const auto* plan = std::get_if<CpuPlan>(&work.plan)) {
-    const Problem& problem = work.problem;
     if (kernels.run(problem, *plan, in, out, Scratch(*plan), threads)) return;
     throw std::logic_error(std::string("reduce: ") + name(problem.op) + " has no CPU kernel of " + name(plan->family) +
                            ", " + name(plan->access) + ", computing in " + name(problem.compute));
+  } else if (const auto* scan = std::get_if<ScanPlan>(&work.plan)) {
+    kernels.run_scan(problem, *scan, in, out, threads);
   } else {
-    kernels.run_exactly(work.problem, *std::get_if<ExactPlan>(&work.plan), in, out, threads);
+    kernels.run_exactly(problem, *std::get_if<ExactPlan>(&work.plan), in, out, threads);
   }
-}
-
-void scan(const ScanWork& work, const void* in, void* out, const Threads& threads) {
-  if (!work.problem.is_empty()) current().load(std::memory_order_relaxed)->run_scan(work, in, out, threads);
 }
 
 }  // namespace torch_reduce::cpu

@@ -20,19 +20,19 @@ class FreeScan {
 
   void scan(int64_t task) {
     const auto rows = job_.rows_of(task, kRows);
-    const int64_t n = job_.layout().n, in = job_.problem.in_stride() * job_.in_bytes();
-    const int64_t out = job_.problem.out_stride * job_.out_bytes();
-    const bool in_place = !Across && job_.writes_words(job_.problem.out_stride);
+    const int64_t n = job_.layout().n, in = scanned_stride(job_.problem) * job_.in_bytes();
+    const int64_t out = *job_.problem.scan_stride * job_.out_bytes();
+    const bool in_place = !Across && job_.writes_words(*job_.problem.scan_stride);
     Acc before[kRows], block[kRows * kBlock];
     for (Acc& b : before) b = O::template identity<Acc>();
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t count = Across ? rows.count : smaller(kBlock, n - at);
       Acc* value = in_place ? reinterpret_cast<Acc*>(rows.out + at * out) : block;
       const Acc* x = value;
-      if (!Across && job_.reads_numbers(job_.problem.in_stride())) {
+      if (!Across && job_.reads_numbers(scanned_stride(job_.problem))) {
         x = reinterpret_cast<const Acc*>(rows.in + at * in);
       } else {
-        job_.read(rows.in + at * in, Across ? job_.inner().in_stride : job_.problem.in_stride(), count, value);
+        job_.read(rows.in + at * in, Across ? job_.inner().in_stride : scanned_stride(job_.problem), count, value);
       }
       if constexpr (Across) {
         for (int64_t i = 0; i < count; ++i) value[i] = before[i] = O::combine(before[i], O::lift(x[i]));
@@ -43,7 +43,7 @@ class FreeScan {
       }
       if (!in_place)
         job_.write(value, count, at + 1, rows.out + at * out,
-                   Across ? job_.inner().out_stride : job_.problem.out_stride);
+                   Across ? job_.inner().out_stride : *job_.problem.scan_stride);
     }
   }
 

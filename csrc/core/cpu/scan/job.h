@@ -30,7 +30,7 @@ Read<Number> reader_of(const Problem& p) {
 
 template <class O, class Acc>
 struct ScanJob {
-  const ScanProblem& problem;
+  const Problem& problem;
   const ScanPlan& plan;
   Read<number_of<Acc>> read;
   Write<Acc> write;
@@ -41,16 +41,14 @@ struct ScanJob {
 
   // Elements that lie side by side, `stride` being 1, are numbers, which need no copy.
   bool reads_numbers(int64_t stride) const {
-    return problem.reduction.in == dtype_of<number_of<Acc>>::value && !problem.reduction.tested && stride == 1;
+    return problem.in == dtype_of<number_of<Acc>>::value && !problem.tested && stride == 1;
   }
   // Results that lie so are words that finish() gives, or of integers what is combined.
-  bool writes_words(int64_t stride) const {
-    return problem.reduction.out == dtype_of<word_of<Acc>>::value && stride == 1;
-  }
+  bool writes_words(int64_t stride) const { return problem.out == dtype_of<word_of<Acc>>::value && stride == 1; }
 
-  const Layout& layout() const { return problem.reduction.layout; }
-  int64_t in_bytes() const { return static_cast<int64_t>(size_of(problem.reduction.in)); }
-  int64_t out_bytes() const { return static_cast<int64_t>(size_of(problem.reduction.out)); }
+  const Layout& layout() const { return problem.layout; }
+  int64_t in_bytes() const { return static_cast<int64_t>(size_of(problem.in)); }
+  int64_t out_bytes() const { return static_cast<int64_t>(size_of(problem.out)); }
   KeptDim inner() const { return layout().kept_dims > 0 ? layout().kept[layout().kept_dims - 1] : KeptDim{1, 0, 0}; }
 
   // Some neighbours along the innermost kept dim: where their first elements lie, and how many there are.

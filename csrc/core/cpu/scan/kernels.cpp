@@ -38,38 +38,36 @@ void scan_by(Job job, const Threads& threads) {
 }
 
 template <class O, class Acc>
-void scan_in(const ScanWork& work, const char* in, char* out, const Threads& threads) {
-  const Problem& p = work.problem.reduction;
+void scan_in(const Problem& p, const ScanPlan& plan, const char* in, char* out, const Threads& threads) {
   using Word = word_of<Acc>;
   Write<Word> write_words = nullptr;
   if constexpr (multiplies_plain<O, Acc>) write_words = writer_to<PlainProduct, Word>(p.out);
-  const ScanJob<O, Acc> job{
-      work.problem, work.plan, reader_of<number_of<Acc>>(p), writer_to<O, Acc>(p.out), write_words, in, out, nullptr};
+  const ScanJob<O, Acc> job{p,   plan,   reader_of<number_of<Acc>>(p), writer_to<O, Acc>(p.out), write_words, in,
+                            out, nullptr};
   if constexpr (order_free<O, Acc>) {
-    work.plan.across ? scan_by<FreeScan<O, Acc, true>>(job, threads) : scan_by<FreeScan<O, Acc, false>>(job, threads);
+    plan.across ? scan_by<FreeScan<O, Acc, true>>(job, threads) : scan_by<FreeScan<O, Acc, false>>(job, threads);
   } else {
-    work.plan.across ? scan_by<OrderedScan<O, Acc, true>>(job, threads)
-                     : scan_by<OrderedScan<O, Acc, false>>(job, threads);
+    plan.across ? scan_by<OrderedScan<O, Acc, true>>(job, threads) : scan_by<OrderedScan<O, Acc, false>>(job, threads);
   }
 }
 
 }  // namespace
 
-void run_scan(const ScanWork& work, const void* in, void* out, const Threads& threads) {
+void run_scan(const Problem& p, const ScanPlan& plan, const void* in, void* out, const Threads& threads) {
   const auto* x = static_cast<const char*>(in);
   auto* y = static_cast<char*>(out);
-  with_scanned(work.problem.reduction.op, [&](auto tag) {
+  with_scanned(p.op, [&](auto tag) {
     using O = typename decltype(tag)::type;
-    switch (work.problem.reduction.compute) {
+    switch (p.compute) {
       case DType::Float32:
-        return scan_in<O, accumulator_of<O, float>>(work, x, y, threads);
+        return scan_in<O, accumulator_of<O, float>>(p, plan, x, y, threads);
       case DType::Float64:
-        return scan_in<O, accumulator_of<O, double>>(work, x, y, threads);
+        return scan_in<O, accumulator_of<O, double>>(p, plan, x, y, threads);
       case DType::Int128:
-        if constexpr (computes_in<O, Int128>) return scan_in<O, Int128>(work, x, y, threads);
+        if constexpr (computes_in<O, Int128>) return scan_in<O, Int128>(p, plan, x, y, threads);
         break;
       default:
-        if constexpr (computes_in<O, int64_t>) return scan_in<O, int64_t>(work, x, y, threads);
+        if constexpr (computes_in<O, int64_t>) return scan_in<O, int64_t>(p, plan, x, y, threads);
     }
   });
 }

@@ -6,7 +6,7 @@
 
 namespace torch_reduce::cpu {
 
-using RunScan = void(const ScanWork& work, const void* in, void* out, const Threads& threads);
+using RunScan = void(const Problem& p, const ScanPlan& plan, const void* in, void* out, const Threads& threads);
 namespace baseline {
 RunScan run_scan;
 }

@@ -121,7 +121,7 @@ class OrderedScan {
   // again.
   void write_prefixes(int64_t at) {
     if constexpr (kTriesPlain) {
-      bool are_words = sizeof(word_of<Acc>) == 8 || job_.problem.reduction.out != DType::BFloat16;
+      bool are_words = sizeof(word_of<Acc>) == 8 || job_.problem.out != DType::BFloat16;
       for (int g = 0; g < groups_of(leaves_at(at)); ++g) {
         plain_.value[g] = unscaled(prefixes_.value[g]);
         if (!are_words && has_subnormal(plain_.value[g])) return write(prefixes_, at, job_.write);
@@ -142,7 +142,7 @@ class OrderedScan {
   // Elements of the rows from `at` on, one of each leaf.
   template <class P>
   void read(P& prefixes, int64_t at, int64_t leaves) {
-    const int64_t stride = job_.problem.in_stride(), bytes = job_.in_bytes();
+    const int64_t stride = scanned_stride(job_.problem), bytes = job_.in_bytes();
     alignas(64) Number number[Across ? kWidth : kLeaves];
     if constexpr (Across) {
       if (are_packed(stride, job_.inner().in_stride)) {
@@ -177,7 +177,7 @@ class OrderedScan {
 
   template <class P, class T>
   void write(const P& prefixes, int64_t at, Write<T> write) const {
-    const int64_t stride = job_.problem.out_stride, bytes = job_.out_bytes(), leaves = leaves_at(at);
+    const int64_t stride = *job_.problem.scan_stride, bytes = job_.out_bytes(), leaves = leaves_at(at);
     alignas(64) T value[Across ? kWidth : kLeaves];
     char* const to = rows_.out + at * stride * bytes;
     if constexpr (Across) {

@@ -41,28 +41,27 @@ cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Bu
   }
 }
 
+cudaError_t launch_plan(const ScanPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
+  return with_scanned(p.op, [&](auto tag) {
+    using O = typename decltype(tag)::type;
+    switch (p.compute) {
+      case DType::Float32:
+        return launch_scan_typed<O, float>(plan, p, b, stream, dependent);
+      case DType::Float64:
+        return launch_scan_typed<O, double>(plan, p, b, stream, dependent);
+      case DType::Int128:
+        return launch_scan_typed<O, Int128>(plan, p, b, stream, dependent);
+      default:
+        return launch_scan_typed<O, int64_t>(plan, p, b, stream, dependent);
+    }
+  });
+}
+
 }  // namespace
 
 cudaError_t launch(const Work& work, const Buffers& b, cudaStream_t stream, bool dependent) {
-  if (work.problem.layout.outputs == 0) return cudaSuccess;
+  if (is_empty(work.problem)) return cudaSuccess;
   return std::visit([&](const auto& plan) { return launch_plan(plan, work.problem, b, stream, dependent); }, work.plan);
-}
-
-cudaError_t launch_scan(const ScanWork& work, const Buffers& b, cudaStream_t stream, bool dependent) {
-  if (work.problem.is_empty()) return cudaSuccess;
-  return with_scanned(work.problem.reduction.op, [&](auto tag) {
-    using O = typename decltype(tag)::type;
-    switch (work.problem.reduction.compute) {
-      case DType::Float32:
-        return launch_scan_typed<O, float>(work, b, stream, dependent);
-      case DType::Float64:
-        return launch_scan_typed<O, double>(work, b, stream, dependent);
-      case DType::Int128:
-        return launch_scan_typed<O, Int128>(work, b, stream, dependent);
-      default:
-        return launch_scan_typed<O, int64_t>(work, b, stream, dependent);
-    }
-  });
 }
 
 }  // namespace torch_reduce::cuda

@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include "core/cuda/start/buffers.h"
-#include "core/plan/gpu/scan.h"
 #include "core/plan/gpu/work.h"
 
 namespace torch_reduce::cuda {
@@ -21,17 +20,14 @@ TR_SHARED cudaError_t describe_current_gpu(int device, Gpu& gpu);
 // superaccumulators has strides that count words.
 TR_SHARED cudaError_t launch(const Work& work, const Buffers& buffers, cudaStream_t stream, bool dependent_launch);
 
-// The same of a scan, whose scratch is its plan's.
-TR_SHARED cudaError_t launch_scan(const ScanWork& work, const Buffers& buffers, cudaStream_t stream,
-                                  bool dependent_launch);
-
 // One per operator and compute type, and one per element type of exact sums, each in a file of its own so that they
 // compile side by side.
 template <class O, class Word>
 cudaError_t launch_typed(const Plan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
                          bool dependent_launch);
 template <class O, class Word>
-cudaError_t launch_scan_typed(const ScanWork& work, const Buffers& buffers, cudaStream_t stream, bool dependent_launch);
+cudaError_t launch_scan_typed(const ScanPlan& plan, const Problem& problem, const Buffers& buffers, cudaStream_t stream,
+                              bool dependent_launch);
 template <class In>
 cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& problem, const Buffers& buffers,
                                cudaStream_t stream, bool dependent_launch);

@@ -9,19 +9,15 @@
 namespace torch_reduce::cuda {
 
 template <class O, class Acc>
-cudaError_t start_scan(const ScanWork& work, const Buffers& b, cudaStream_t stream, bool dependent) {
-  const Problem& p = work.problem.reduction;
-  const ScanPlan& plan = work.plan;
+cudaError_t start_scan(const ScanPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
   const auto in_size = static_cast<int>(size_of(p.in)), out_size = static_cast<int>(size_of(p.out));
   auto* const scratch = static_cast<char*>(b.scratch);
   auto* const flags = reinterpret_cast<uint32_t*>(scratch);
   const ScanArgs<O, Acc> args{
       source_of<O>(p, b.in),
       p.out,
-      {reinterpret_cast<int64_t>(b.in), work.problem.in_stride() * in_size, in_size, plan.reads_across,
-       plan.reads_packed},
-      {reinterpret_cast<int64_t>(b.out), work.problem.out_stride * out_size, out_size, plan.writes_across,
-       plan.writes_packed},
+      {reinterpret_cast<int64_t>(b.in), scanned_stride(p) * in_size, in_size, plan.reads_across, plan.reads_packed},
+      {reinterpret_cast<int64_t>(b.out), *p.scan_stride * out_size, out_size, plan.writes_across, plan.writes_packed},
       {p.layout.n, p.layout.outputs, plan.log_width, plan.log_warps, plan.log_chunks, plan.slot_bytes},
       static_cast<uint32_t>(plan.chunks),
       static_cast<uint32_t>(plan.tiles),
@@ -34,16 +30,17 @@ cudaError_t start_scan(const ScanWork& work, const Buffers& b, cudaStream_t stre
     const cudaError_t status = start_zero<Acc>(flags, plan.flags_bytes / 4, stream, dependent);
     if (status != cudaSuccess) return status;
   }
-  const Launch l{plan.tiles * plan.parts, kWarp << plan.log_warps, plan.shared_bytes, stream, dependent};
+  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent};
   return start(scan<O, Acc>, args, l);
 }
 
 template <class O, class Word>
-cudaError_t launch_scan_typed(const ScanWork& work, const Buffers& b, cudaStream_t stream, bool dependent) {
+cudaError_t launch_scan_typed(const ScanPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                              bool dependent) {
   if constexpr (!computes_in<O, Word>) {
     return cudaErrorInvalidValue;
   } else {
-    return start_scan<O, accumulator_of<O, Word>>(work, b, stream, dependent);
+    return start_scan<O, accumulator_of<O, Word>>(plan, p, b, stream, dependent);
   }
 }
 

@@ -15,14 +15,14 @@ constexpr int64_t kPiecesPerThread = 4, kLeastPiece = 16;
 
 }  // namespace
 
-ScanPlan make_scan_plan(const ScanProblem& p, int threads) {
-  const Layout& l = p.reduction.layout;
+ScanPlan make_scan_plan(const Problem& p, int threads) {
+  const Layout& l = p.layout;
   ScanPlan plan;
   const int64_t chunks = chunk_count(l.n);
   plan.piece_chunks = power_of_two_above(std::max<int64_t>(chunks, 1));
-  if (p.is_empty()) return plan;
+  if (is_empty(p)) return plan;
   const KeptDim inner = l.kept_dims > 0 ? l.kept[l.kept_dims - 1] : KeptDim{1, 0, 0};
-  plan.across = l.kept_dims > 0 && (l.n <= kFew || std::abs(inner.in_stride) < std::abs(p.in_stride()));
+  plan.across = l.kept_dims > 0 && (l.n <= kFew || std::abs(inner.in_stride) < std::abs(scanned_stride(p)));
   plan.alone = threads <= 1 || l.n * l.outputs < kAlone;
   const int64_t wanted = ceil_div(threads * kPiecesPerThread, l.outputs);
   if (!plan.alone && wanted > 1 && chunks > kLeastPiece) {

@@ -1,7 +1,7 @@
 // From a scan to the way the CPU works on it. Pure, as plan.h.
 #pragma once
 
-#include "core/problem/scan.h"
+#include "core/problem/problem.h"
 
 namespace torch_reduce::cpu {
 
@@ -11,11 +11,6 @@ struct ScanPlan {
   int64_t piece_chunks = 0;  // of each but the last: a power of two
   bool alone = true;         // in one thread
 };
-TR_SHARED ScanPlan make_scan_plan(const ScanProblem& problem, int threads);
-
-struct ScanWork {
-  const ScanProblem& problem;
-  ScanPlan plan;
-};
+TR_SHARED ScanPlan make_scan_plan(const Problem& problem, int threads);
 
 }  // namespace torch_reduce::cpu

@@ -1,20 +1,22 @@
-// What the CPU is given to do: a problem and its plan, exact sums being one kind of plan.
+// What the CPU is given to do: a problem and its plan, of which exact sums and scans have kinds of their own.
 #pragma once
 
 #include <variant>
 
 #include "core/plan/cpu/exact.h"
 #include "core/plan/cpu/plan.h"
+#include "core/plan/cpu/scan.h"
 
 namespace torch_reduce::cpu {
 
 struct Work {
   const Problem& problem;  // 2.5 KiB, whose copy a small call would notice
-  std::variant<CpuPlan, ExactPlan> plan;
+  std::variant<CpuPlan, ExactPlan, ScanPlan> plan;
 };
 
 // For as many threads. `words`: the results are superaccumulators. Throws as make_plan does.
 inline Work make_work(const Problem& problem, int threads, const Constraint& constraint = {}, bool words = false) {
+  if (problem.scan_stride) return {problem, make_scan_plan(problem, threads)};
   if (is_accumulated(problem)) return {problem, make_exact_plan(problem, words, threads)};
   return {problem, make_plan(problem, threads, constraint)};
 }

@@ -5,12 +5,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/contract/integers.h"
-#include "core/contract/order.h"
-#include "core/plan/gpu/plan.h"
-#include "core/plan/tuning/kernels.h"
+#include "core/plan/gpu/detail.h"
 
 namespace torch_reduce {
+
+using planning::kWarp;
+
 namespace {
 
 // Whether rows of that stride, between neighbours, fill the places of a warp and the next row follows at once.
@@ -21,25 +21,26 @@ bool are_packed(const Layout& l, int log_width, int64_t along, int64_t across) {
 
 }  // namespace
 
-ScanPlan make_scan_plan(const ScanProblem& p) {
-  const Layout& l = p.reduction.layout;
+ScanPlan make_scan_plan(const Problem& p) {
+  const Layout& l = p.layout;
+  const int64_t in_stride = scanned_stride(p), out_stride = p.scan_stride.value();
   if (l.kept_dims > kMaxKernelDims) {
     throw std::invalid_argument("reduce: a tensor of over " + std::to_string(kMaxKernelDims) +
                                 " dims that do not merge is not scanned on a GPU");
   }
   ScanPlan plan;
-  const int64_t value = accumulator_bytes(p.reduction);
-  plan.slot_bytes = static_cast<int>(std::max(size_of(p.reduction.in), size_of(p.reduction.out)));
+  const int64_t value = accumulator_bytes(p);
+  plan.slot_bytes = static_cast<int>(std::max(size_of(p.in), size_of(p.out)));
   plan.log_width = l.n > kLeaves ? 10 : std::max(tuning::kLogScanLane, log2_above(l.n));
   plan.chunks = chunk_count(l.n);
   plan.log_warps =
       log2_above(std::min(tuning::kScanShared / (kChunk * plan.slot_bytes), int64_t{tuning::scan_warps(value)}));
   const KeptDim inner = l.kept_dims > 0 ? l.kept[l.kept_dims - 1] : KeptDim{1, 0, 0};
   const bool has_rows = l.outputs > 1 && l.n > 1;
-  plan.reads_across = has_rows && std::abs(inner.in_stride) < std::abs(p.in_stride());
-  plan.writes_across = has_rows && std::abs(inner.out_stride) < std::abs(p.out_stride);
-  plan.reads_packed = are_packed(l, plan.log_width, p.in_stride(), inner.in_stride);
-  plan.writes_packed = are_packed(l, plan.log_width, p.out_stride, inner.out_stride);
+  plan.reads_across = has_rows && std::abs(inner.in_stride) < std::abs(in_stride);
+  plan.writes_across = has_rows && std::abs(inner.out_stride) < std::abs(out_stride);
+  plan.reads_packed = are_packed(l, plan.log_width, in_stride, inner.in_stride);
+  plan.writes_packed = are_packed(l, plan.log_width, out_stride, inner.out_stride);
   const bool is_across = plan.reads_across || plan.writes_across;
   plan.log_chunks = is_across ? 0 : std::min(plan.log_warps, log2_above(plan.chunks));
   plan.parts = ceil_div(plan.chunks, int64_t{1} << plan.log_chunks);
@@ -52,7 +53,10 @@ ScanPlan make_scan_plan(const ScanProblem& p) {
     // The ticket, and a flag for each part of a row.
     plan.flags_bytes = ceil_div((1 + plan.parts * l.outputs) * 4, 16) * 16;
     plan.scratch_bytes = plan.flags_bytes + plan.parts * l.outputs * value;
+    plan.launches = 2;
   }
+  plan.grid = plan.tiles * plan.parts;
+  plan.block = kWarp << plan.log_warps;
   return plan;
 }
 

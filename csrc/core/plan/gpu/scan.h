@@ -6,7 +6,7 @@
 // CTA, CTAs leave the values of complete subtrees in scratch.
 #pragma once
 
-#include "core/problem/scan.h"
+#include "core/problem/problem.h"
 
 namespace torch_reduce {
 
@@ -21,6 +21,9 @@ struct ScanPlan {
   int64_t parts = 1;                                 // of a row: CTAs that share it
   int log_parts = 0;                                 // rounded up
   int64_t tiles = 1;                                 // CTAs side by side
+  int64_t grid = 1;
+  int block = 0;     // threads
+  int launches = 1;  // two where flags are zeroed first
   int64_t shared_bytes = 0, scratch_bytes = 0;
   int64_t flags_bytes = 0;  // of the scratch, at its beginning: zero before the kernel
 
@@ -29,12 +32,6 @@ struct ScanPlan {
 };
 
 // Throws std::invalid_argument for a tensor of more dims than kernels take.
-TR_SHARED ScanPlan make_scan_plan(const ScanProblem& problem);
-
-// A scan and its plan: what a GPU is given to do.
-struct ScanWork {
-  const ScanProblem& problem;
-  ScanPlan plan;
-};
+TR_SHARED ScanPlan make_scan_plan(const Problem& problem);
 
 }  // namespace torch_reduce
