@@ -51,7 +51,7 @@ Status query(size_t& bytes, Problem p, const Gpu& gpu) {
 Status launch(void* workspace, size_t bytes, Problem p, const void* in, void* out, const Device& device,
               cudaStream_t stream) {
   Status status = check_pointers(in, out, p);
-  if (status != Status::success || p.layout.outputs == 0) return status;
+  if (status != Status::success || is_empty(p)) return status;
   const Work work = make_work(p, device.gpu);
   if (work.scratch_bytes() > 0) {
     if (bytes < static_cast<size_t>(work.scratch_bytes())) return Status::workspace_too_small;

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "core/contract/scans.h"
 #include "core/problem/build_problem.h"
 
 namespace torch_reduce::core {
@@ -20,6 +21,8 @@ Status check_types(const Reduction& r) {
   if (static_cast<int>(r.op) >= kOps) return Status::bad_op;
   const TraitsOf traits = traits_of(static_cast<torch_reduce::Op>(r.op));
   const bool has_mode = signature_of(static_cast<torch_reduce::Op>(r.op)) == Signature::typed;
+  if (r.scan && !has_scan(static_cast<torch_reduce::Op>(r.op))) return Status::bad_op;
+  if (r.scan && r.mode == Mode::exact) return Status::unsupported_mode;
   if (r.mode > Mode::exact || (has_mode && r.mode == Mode::exact && !traits.has_exact)) return Status::unsupported_mode;
   if (!is_one(r.in) || !is_one(r.out)) return Status::unsupported_dtype;
   const bool floats = traits.divides() || traits.gives == Gives::Floating;
@@ -41,6 +44,8 @@ Status find_reduced(const Reduction& r, bool* reduced) {
     if (d < 0 || d >= r.ndim || reduced[d]) return Status::bad_dims;
     reduced[d] = true;
   }
+  const int dims = r.num_dims == 0 ? r.ndim : r.num_dims;
+  if (r.scan && dims > 1) return Status::bad_dims;
   return Status::success;
 }
 
@@ -53,6 +58,14 @@ Status check_sizes(const Reduction& r) {
     overflows |= __builtin_mul_overflow(elements, r.sizes[d], &elements);
   }
   return overflows && !empty ? Status::bad_sizes : Status::success;
+}
+
+// Of the one reduced dim; that of a scalar is no matter.
+int64_t stride_of_scan(const Reduction& r, const bool* reduced, const int64_t* strides) {
+  for (int d = 0; d < r.ndim; ++d) {
+    if (reduced[d]) return strides[d];
+  }
+  return 1;
 }
 
 // Strides of the dims that are kept, or of all: those given, else contiguous ones. Those of an empty tensor do not
@@ -78,7 +91,7 @@ int64_t results(const Reduction& r, const bool* reduced) {
 
 // Whether results that differ in one kept dim or in two meet in one place. (More dims would take solving an equation in
 // as many unknowns.)
-bool share_a_place(const Reduction& r, const bool* reduced, const int64_t* strides, int64_t second) {
+bool share_a_place(const Reduction& r, const bool* left_out, const int64_t* strides, int64_t second) {
   struct Kept {
     uint64_t size, stride;
   };
@@ -86,7 +99,7 @@ bool share_a_place(const Reduction& r, const bool* reduced, const int64_t* strid
   int count = 0;
   if (second != 0) kept[count++] = {2, second < 0 ? -static_cast<uint64_t>(second) : static_cast<uint64_t>(second)};
   for (int d = 0; d < r.ndim; ++d) {
-    if (reduced[d] || r.sizes[d] == 1) continue;
+    if ((left_out != nullptr && left_out[d]) || r.sizes[d] == 1) continue;
     if (r.sizes[d] == 0) return false;  // no results
     const auto stride = static_cast<uint64_t>(strides[d]);
     kept[count++] = {static_cast<uint64_t>(r.sizes[d]), strides[d] < 0 ? -stride : stride};
@@ -112,19 +125,21 @@ Status describe(const Reduction& r, Problem& p) noexcept {
   if (status != Status::success) return status;
   int64_t strides[kMaxDims], out_strides[kMaxDims];
   fill_strides(r, r.strides, nullptr, strides);
-  fill_strides(r, r.out_strides, reduced, out_strides);
+  const bool* left_out = r.scan ? nullptr : reduced;  // of the dims of the output
+  fill_strides(r, r.out_strides, left_out, out_strides);
   const auto op = static_cast<torch_reduce::Op>(r.op);
   const int64_t second = !is_pair(op) ? 0 : r.out_second != 0 ? r.out_second : results(r, reduced);
-  if (share_a_place(r, reduced, out_strides, second)) return Status::bad_strides;
+  if (share_a_place(r, left_out, out_strides, second)) return Status::bad_strides;
   const bool has_mode = signature_of(op) == Signature::typed;
+  const auto scan = r.scan ? std::optional(stride_of_scan(r, reduced, out_strides)) : std::nullopt;
   p = build_problem({op, has_mode ? static_cast<torch_reduce::Mode>(r.mode) : torch_reduce::Mode::Deterministic,
                      static_cast<torch_reduce::DType>(r.in), static_cast<torch_reduce::DType>(r.out), 16, r.ndim,
-                     r.sizes, strides, reduced, out_strides, r.correction, second});
+                     r.sizes, strides, reduced, out_strides, r.correction, second, scan});
   return traits_of(op).selects && p.layout.n == 0 ? Status::no_elements : Status::success;
 }
 
 Status check_pointers(const void* in, const void* out, Problem& p) noexcept {
-  if (p.layout.outputs == 0) return Status::success;
+  if (is_empty(p)) return Status::success;
   if (out == nullptr || (in == nullptr && p.layout.n > 0)) return Status::null_pointer;
   const auto from = reinterpret_cast<uintptr_t>(in), to = reinterpret_cast<uintptr_t>(out);
   if (from % size_of(p.in) != 0 || to % size_of(p.out) != 0) return Status::misaligned_pointer;

@@ -16,7 +16,7 @@ Status reduce_on_host(const Reduction& r, const void* in, void* out, const Threa
   Problem p;
   Status status = describe(r, p);
   if (status == Status::success) status = check_pointers(in, out, p);
-  if (status != Status::success || p.layout.outputs == 0) return status;
+  if (status != Status::success || is_empty(p)) return status;
   const bool several = given.parallel_for != nullptr && given.count > 1;
   const cpu::Threads threads{several ? given.count : 1, several ? given.parallel_for : alone};
   try {

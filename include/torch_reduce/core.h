@@ -1,4 +1,4 @@
-// The reductions without PyTorch: pointers, sizes, strides and a stream in, a status out.
+// The reductions and scans without PyTorch: pointers, sizes, strides and a stream in, a status out.
 //
 //   find_package(TorchReduce REQUIRED COMPONENTS core)
 //   target_link_libraries(app TorchReduce::core)
@@ -49,8 +49,8 @@ enum class DType : uint8_t {
 enum class Status : int {
   success,
   null_pointer,         // sizes, elements, results or the list of dims, where there are some
-  bad_op,               // not one of Op
-  bad_dims,             // ndim is not 0 to 64, or a reduced dim is out of range or named twice
+  bad_op,               // not one of Op; a scan by one that has none
+  bad_dims,             // ndim is not 0 to 64, or a reduced dim is out of range or named twice; a scan of several dims
   bad_sizes,            // a negative size, or more elements than int64 counts
   bad_strides,          // of the output: several results in one place, as one dim or two show it
   unsupported_dtype,    // not one of DType; a mean or a variance that is no floating type; an extremum of another
@@ -81,10 +81,12 @@ struct Reduction {
   const int64_t* strides = nullptr;      // [ndim], any numbers; null: contiguous, the last dim innermost
   int num_dims = 0;                      // how many dims are reduced; 0: all
   const int* dims = nullptr;             // [num_dims], negative ones count from the end
-  const int64_t* out_strides = nullptr;  // [dims kept], in their order; null: contiguous
+  const int64_t* out_strides = nullptr;  // [dims kept], in their order; null: contiguous. Of a scan [ndim]
   double correction = 1;                 // of var, std and their pairs: taken off the number of elements
   int64_t out_second = 0;                // of var_mean and std_mean, which have two results: from a first one to its
                                          // second one; 0: all second ones follow all first ones
+  bool scan = false;                     // a result for every element, of the elements up to it along the one dim that
+                                         // is reduced: of sum, prod and logsumexp (torch_reduce/scans.def)
 };
 
 // Threads for the host: parallel_for runs task(context, begin, end) over pieces of [0, count), of at least `grain`

@@ -21,7 +21,7 @@ void on_threads(int64_t count, int64_t grain, void* context, void (*task)(void*,
 }
 
 Reduction reduction(int op, int mode, int in, int out, int ndim, const int64_t* sizes, const int64_t* strides,
-                    int num_dims, const int* dims, const int64_t* out_strides, int64_t out_second) {
+                    int num_dims, const int* dims, const int64_t* out_strides, int64_t out_second, bool scan) {
   return {static_cast<Op>(op),
           static_cast<Mode>(mode),
           static_cast<DType>(in),
@@ -33,7 +33,8 @@ Reduction reduction(int op, int mode, int in, int out, int ndim, const int64_t* 
           dims,
           out_strides,
           1,
-          out_second};
+          out_second,
+          scan};
 }
 
 }  // namespace
@@ -43,15 +44,16 @@ extern "C" {
 const char* status_name(int status) { return name(static_cast<Status>(status)); }
 
 int on_host(int op, int mode, int in, int out, int ndim, const int64_t* sizes, const int64_t* strides, int num_dims,
-            const int* dims, const int64_t* out_strides, int64_t out_second, const void* from, void* to, int threads) {
-  const Reduction r = reduction(op, mode, in, out, ndim, sizes, strides, num_dims, dims, out_strides, out_second);
+            const int* dims, const int64_t* out_strides, int64_t out_second, bool scan, const void* from, void* to,
+            int threads) {
+  const Reduction r = reduction(op, mode, in, out, ndim, sizes, strides, num_dims, dims, out_strides, out_second, scan);
   return static_cast<int>(reduce_on_host(r, from, to, threads > 1 ? Threads{4, on_threads<4>} : Threads{}));
 }
 
 int on_cuda(int op, int mode, int in, int out, int ndim, const int64_t* sizes, const int64_t* strides, int num_dims,
-            const int* dims, const int64_t* out_strides, int64_t out_second, const void* from, void* to,
+            const int* dims, const int64_t* out_strides, int64_t out_second, bool scan, const void* from, void* to,
             void* workspace, size_t* bytes, void* stream) {
-  const Reduction r = reduction(op, mode, in, out, ndim, sizes, strides, num_dims, dims, out_strides, out_second);
+  const Reduction r = reduction(op, mode, in, out, ndim, sizes, strides, num_dims, dims, out_strides, out_second, scan);
   return static_cast<int>(reduce_on_cuda(workspace, *bytes, r, from, to, static_cast<CUstream_st*>(stream)));
 }
 

@@ -13,10 +13,11 @@ from devices import needs_cuda
 from folders import TESTS
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import cases, like
+from strategies import cases, like, permuted_slices, strided
 
 import torch_reduce
 from torch_reduce.model import reduced_dims, result_shape
+from torch_reduce.scan_model import SCANNED
 from torch_reduce.testing import (
     DTYPES,
     FLOATING,
@@ -33,6 +34,7 @@ from torch_reduce.testing import (
 
 ROWS = (Path(torch_reduce.__path__[0]) / "include" / "torch_reduce" / "operators.def").read_text()
 OPS = re.findall(r"^TORCH_REDUCE_OPERATOR\(\w+, (\w+),", ROWS, re.MULTILINE)  # by their number in the C API
+SCANS = {op: scan for scan, op in SCANNED.items()}  # by the reduction whose results of all prefixes they give
 MODES = ["atomic", "deterministic", "exact"]
 TYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32]
 TYPES += [torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -67,13 +69,13 @@ def longs(values):
     return None if values is None else (ctypes.c_int64 * max(1, len(values)))(*values)
 
 
-def described(x, dim, op, mode, dtype, out):
+def described(x, dim, op, mode, dtype, out, scan=False):
     """The arguments that say what to compute."""
     dims = reduced_dims(x.ndim, dim) if x.ndim else []
     ints = (ctypes.c_int * max(1, len(dims)))(*dims)
     types = [TYPES.index(t) for t in (x.dtype, dtype)]
     *strides, second = out.stride() if gives_pair(op) else (*out.stride(), 0)
-    sizes = [x.ndim, longs(x.shape), longs(x.stride()), len(dims), ints, longs(strides), ctypes.c_int64(second)]
+    sizes = [x.ndim, longs(x.shape), longs(x.stride()), len(dims), ints, longs(strides), ctypes.c_int64(second), scan]
     return [OPS.index(op), MODES.index(mode), *types, *sizes]
 
 
@@ -81,11 +83,14 @@ def pointer(x):
     return ctypes.c_void_p(x.data_ptr())
 
 
-def call(core, x, dim=None, op="sum", mode="deterministic", dtype=None, threads=1):
-    """The status's name and the result, of a tensor of either device."""
+def call(core, x, dim=None, op="sum", mode="deterministic", dtype=None, threads=1, scan_like=None):
+    """The status's name and the result, of a tensor of either device; of a scan, one laid out as ``scan_like``."""
     dtype = dtype or output_dtype(op, x.dtype)
-    out = torch.empty(result_shape(x.shape, dim, op=op), dtype=dtype, device=x.device)
-    what = described(x, dim, op, mode, dtype, out)
+    if scan_like is None:
+        out = torch.empty(result_shape(x.shape, dim, op=op), dtype=dtype, device=x.device)
+    else:
+        out = torch.empty_like(scan_like, dtype=dtype, device=x.device)
+    what = described(x, dim, op, mode, dtype, out, scan_like is not None)
     if not x.is_cuda:
         return name(core, core.on_host(*what, pointer(x), pointer(out), threads)), out
     size = ctypes.c_size_t()
@@ -118,15 +123,15 @@ def test_strides_that_no_tensor_of_torch_has(core):
     size = ctypes.c_size_t()
     stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
     kinds = [OPS.index("sum"), MODES.index("deterministic"), TYPES.index(torch.float32), TYPES.index(torch.float32)]
-    one = ctypes.c_int64(0)
-    empty = [*kinds, 2, longs((4, 0)), None, 1, (ctypes.c_int * 1)(1), None, one]
+    rest = [None, ctypes.c_int64(0), False]
+    empty = [*kinds, 2, longs((4, 0)), None, 1, (ctypes.c_int * 1)(1), *rest]
     assert name(core, core.on_cuda(*empty, None, None, None, ctypes.byref(size), stream)) == "success"
 
     values = (fill((16384, 8, 64), torch.int8) % 16).float()
     reversed_ = values.flip(1).cuda()  # in memory: [c][b from the last to the first][a]
     shape, strides = (64, 8, 16384), (1, -64, 512)
     out = torch.empty((), device="cuda")
-    what = [*kinds, 3, longs(shape), longs(strides), 3, (ctypes.c_int * 3)(0, 1, 2), None, one]
+    what = [*kinds, 3, longs(shape), longs(strides), 3, (ctypes.c_int * 3)(0, 1, 2), *rest]
     assert name(core, core.on_cuda(*what, None, None, None, ctypes.byref(size), stream)) == "success"
     workspace = torch.empty(size.value, dtype=torch.uint8, device="cuda")
     first = ctypes.c_void_p(reversed_.data_ptr() + 7 * 64 * 4)
@@ -151,14 +156,31 @@ def test_any_layout(core, device, op, data):
     assert_same_bits(actual, expected(x, dim, op, "deterministic", dtype), f"{x.shape} {x.stride()} {dim}")
 
 
+@pytest.mark.parametrize("op", SCANS)
+@given(data=st.data())
+def test_scans_of_any_layout(core, device, op, data):
+    """In a result laid out as the tensor is, and in a contiguous one."""
+    dtype = data.draw(st.sampled_from(DTYPES if takes_integers(op) else FLOATING))
+    x = like(data.draw(st.one_of(permuted_slices(dtype, op), strided(dtype, op))), device)
+    dim = data.draw(st.integers(-x.ndim, x.ndim - 1)) if x.ndim else 0
+    scan = getattr(torch_reduce, SCANS[op])
+    dtype = torch.float64 if wants_floating(op) and not x.is_floating_point() else None
+    options = {"dtype": dtype} if dtype else {}
+    for out in (x, x.contiguous()):
+        threads = data.draw(st.sampled_from([1, 4]))
+        status, actual = call(core, x, dim, op, dtype=dtype, threads=threads, scan_like=out)
+        assert status == "success"
+        assert_same_bits(actual, scan(x, dim, **options), f"{x.shape} {x.stride()} {dim}")
+
+
 @pytest.mark.parametrize("op", [op for op in OPS if gives_pair(op)])
 def test_second_results_follow_the_first_ones(core, op):
     """Where nothing else is said."""
     x = fill((3, 5, 7), torch.float32)
     out = torch.empty(2, 3, 5)
     what = described(x, 2, op, "deterministic", torch.float32, out.movedim(0, -1))
-    assert what[-1].value == 15
-    what[-1] = ctypes.c_int64(0)
+    assert what[-2].value == 15
+    what[-2] = ctypes.c_int64(0)
     assert name(core, core.on_host(*what, pointer(x), pointer(out), 1)) == "success"
     assert_same_bits(out.movedim(0, -1), expected(x, 2, op, "deterministic"))
 
@@ -225,6 +247,7 @@ def attempt(
     num_dims=None,
     out_strides=None,
     out_second=0,
+    scan=False,
     null=(),
     skew=0,
     function="on_host",
@@ -235,7 +258,7 @@ def attempt(
     ints = (ctypes.c_int * max(1, len(dims)))(*dims)
     what = [op, mode, *types, len(sizes) if ndim is None else ndim, None if "sizes" in null else longs(sizes)]
     what += [longs(strides), len(dims) if num_dims is None else num_dims, None if "dims" in null else ints]
-    what += [longs(out_strides), ctypes.c_int64(out_second)]
+    what += [longs(out_strides), ctypes.c_int64(out_second), scan]
     what += [ctypes.c_void_p(None if "in" in null else FOUR.data_ptr() + skew)]
     what += [ctypes.c_void_p(None if "out" in null else out.data_ptr())]
     if function == "on_host":
@@ -248,15 +271,17 @@ def attempt(
 
 WRONG = {
     "null_pointer": [{"null": ["in"]}, {"null": ["out"]}, {"null": ["sizes"]}, {"null": ["dims"], "dims": [0]}],
-    "bad_op": [{"op": len(OPS)}, {"op": 255}],
-    "bad_dims": [{"dims": [2]}, {"dims": [-3]}, {"dims": [0, -2]}, {"ndim": -1}, {"ndim": 65}, {"num_dims": -1}],
+    "bad_op": [{"op": len(OPS)}, {"op": 255}]
+    + [{"op": op, "scan": True, "dims": [1]} for op in OPS if op not in SCANS],
+    "bad_dims": [{"dims": [2]}, {"dims": [-3]}, {"dims": [0, -2]}, {"ndim": -1}, {"ndim": 65}, {"num_dims": -1}]
+    + [{"scan": True}, {"scan": True, "dims": [0, 1]}],
     "bad_sizes": [{"sizes": [4, -1]}, {"sizes": [2**32, 2**31]}],
     "bad_strides": [{"dims": [1], "out_strides": [0]}]
     + [{"sizes": [2, 2, 4], "strides": [8, 4, 1], "dims": [2], "out_strides": s} for s in ([1, 1], [-1, 1], [2, -2])]
     + [{"op": "var_mean", "dims": [1], "out_second": s} for s in (1, -2, 3)],
     "unsupported_dtype": [{"types": (13, FLOAT)}, {"types": (FLOAT, 200)}, {"op": "mean", "types": (INT, INT)}]
     + [{"op": "amax", "types": (FLOAT, DOUBLE)}],
-    "unsupported_mode": [{"mode": 3}, {"op": "prod", "mode": "exact"}],
+    "unsupported_mode": [{"mode": 3}, {"op": "prod", "mode": "exact"}, {"scan": True, "dims": [1], "mode": "exact"}],
     "no_elements": [{"op": "amax", "sizes": [4, 0], "dims": [1]}],
     "misaligned_pointer": [{"skew": 2}],
 }

@@ -35,6 +35,13 @@ inline const char* name(Scan scan) { return row_of(scan).name; }
 constexpr Op op_of(Scan scan) { return row_of(scan).op; }
 constexpr Signature signature_of(Scan scan) { return row_of(scan).signature; }
 
+constexpr bool has_scan(Op op) {
+  for (int i = 0; i < kScans; ++i) {
+    if (op_of(static_cast<Scan>(i)) == op) return true;
+  }
+  return false;
+}
+
 // Calls f with the tag of an operator's struct, if it is one of scans.
 template <class F>
 auto with_scanned(Op op, F f) {
