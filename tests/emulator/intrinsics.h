@@ -148,6 +148,7 @@ int sum_of_bytes(unsigned a, unsigned b, int sum) {  // of their products
   return sum;
 }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline int __dp4a(int a, int b, int sum) {
   return sum_of_bytes<int8_t>(static_cast<unsigned>(a), static_cast<unsigned>(b), sum);
 }

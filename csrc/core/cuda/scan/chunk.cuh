@@ -14,7 +14,7 @@ constexpr int kLaneLevels = tuning::kLogScanLane, kTreeLevels = 8;
 // Elements of the lane from place `first` on, lifted, of which those from `left` on are missing; `first` of it is
 // element `number`.
 template <class O, class Acc>
-__device__ __forceinline__ void read_lifted(char* region, int first, const Source& source, int64_t number, int64_t left,
+__device__ __forceinline__ void read_lifted(char* region, int first, const Source& source, int number, int left,
                                             Acc (&to)[kNeighbours]) {
   number_of<Acc> x[kNeighbours];
   read_numbers<O>(region, first, source, x);
@@ -26,7 +26,7 @@ __device__ __forceinline__ void read_lifted(char* region, int first, const Sourc
 
 // The whole chunk, of which `left` elements exist, in every lane.
 template <class O, class Acc>
-__device__ __forceinline__ Acc total_of_chunk(char* region, const Source& source, int64_t left) {
+__device__ __forceinline__ Acc total_of_chunk(char* region, const Source& source, int left) {
   const int mine = static_cast<int>(threadIdx.x % kWarp) * kNeighbours;
   Acc leaf[kNeighbours];
   read_lifted<O>(region, mine, source, mine, left, leaf);

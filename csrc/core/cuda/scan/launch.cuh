@@ -11,8 +11,7 @@ namespace torch_reduce::cuda {
 template <class O, class Acc>
 cudaError_t start_scan(const ScanPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
   const auto in_size = static_cast<int>(size_of(p.in)), out_size = static_cast<int>(size_of(p.out));
-  auto* const scratch = static_cast<char*>(b.scratch);
-  auto* const flags = reinterpret_cast<uint32_t*>(scratch);
+  auto* const ticket = static_cast<uint32_t*>(b.scratch);
   const ScanArgs<O, Acc> args{
       source_of<O>(p, b.in),
       p.out,
@@ -22,12 +21,11 @@ cudaError_t start_scan(const ScanPlan& plan, const Problem& p, const Buffers& b,
       static_cast<uint32_t>(plan.chunks),
       static_cast<uint32_t>(plan.tiles),
       static_cast<uint32_t>(plan.log_parts),
-      flags,
-      {flags + 1, reinterpret_cast<Acc*>(scratch + plan.flags_bytes), p.layout.outputs,
-       static_cast<uint32_t>(plan.parts)},
+      ticket,
+      {reinterpret_cast<uint64_t*>(ticket) + 1, p.layout.outputs, static_cast<uint32_t>(plan.parts)},
       KeptIndex<Access::Strided>(p.layout, 0, in_size)};
-  if (plan.flags_bytes > 0) {
-    const cudaError_t status = start_zero<Acc>(flags, plan.flags_bytes / 4, stream, dependent);
+  if (plan.scratch_bytes > 0) {
+    const cudaError_t status = start_zero<Acc>(ticket, plan.scratch_bytes / 4, stream, dependent);
     if (status != cudaSuccess) return status;
   }
   const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent};

@@ -14,55 +14,69 @@ namespace torch_reduce::cuda {
 
 template <class O, class Acc>
 struct LookBack {
-  uint32_t* flags;  // [part][row], behind the ticket: zero before the kernel
-  Acc* values;      // [part][row]
+  static constexpr int kWords = sizeof(Acc) / sizeof(uint32_t);
+
+  uint64_t*
+      words;  // [part][row][word]: each of a value below a flag, so that they come together. Zero before the kernel
   int64_t rows;
   uint32_t parts;
 
-  // By a warp: from the value of part `part` of a row to those that come before it, the subtree of 2^k parts to
-  // before[k] where bit k of the part's number is set. `before` may be read by the warp once it is synchronised.
-  __device__ __forceinline__ void run(Acc value, uint32_t part, int64_t row, Acc* before) const {
-    const int lane = threadIdx.x % kWarp;
-    const int own = __popc((part ^ (part + 1)) >> 1);  // levels of the subtree that ends here
-    const bool is_set = (part >> lane) & 1;
-    const uint32_t last = ((part >> lane) << lane) - 1;  // the part that ends the subtree
-    if (is_set && lane < own) before[lane] = wait_for(last, row);
+  // Both by a warp. The first leaves what others wait for: from the value of part `part` of a row that of the subtree
+  // which ends there. The second has the rest of what comes before the part: the subtree of 2^k parts is in before[k]
+  // where bit k of the part's number is set, and may be read by the warp once it is synchronised.
+  __device__ __forceinline__ void leave_subtree(Acc value, uint32_t part, int64_t row, Acc* before) const {
+    const int lane = threadIdx.x % kWarp, own = levels(part);
+    if (lane < own) before[lane] = wait_for(last_before(part, lane), row);
     __syncwarp();
-    if (part + 1 < parts) {
-      for (int k = 0; k < own; ++k) value = O::combine(before[k], value);
-      if (lane == 0) leave(part, row, value);
-    }
-    if (is_set && lane >= own) before[lane] = wait_for(last, row);
+    if (part + 1 == parts) return;
+    for (int k = 0; k < own; ++k) value = O::combine(before[k], value);
+    if (lane == 0) leave(part, row, value);
+  }
+  __device__ __forceinline__ void wait_for_others(uint32_t part, int64_t row, Acc* before) const {
+    const int lane = threadIdx.x % kWarp;
+    if (((part >> lane) & 1) && lane >= levels(part)) before[lane] = wait_for(last_before(part, lane), row);
   }
 
  private:
-  __device__ __forceinline__ void leave(uint32_t part, int64_t row, Acc value) const {
-    values[part * rows + row] = value;
-    uint32_t* flag = flags + part * rows + row;
+  // Of the subtree that ends with a part, which are the lowest bits of its number that are set.
+  static __device__ __forceinline__ int levels(uint32_t part) { return __popc((part ^ (part + 1)) >> 1); }
+  // The part that ends the subtree of 2^k parts before this one.
+  static __device__ __forceinline__ uint32_t last_before(uint32_t part, int k) { return ((part >> k) << k) - 1; }
+
+  __device__ __forceinline__ uint64_t* words_of(uint32_t part, int64_t row) const {
+    return words + (part * rows + row) * kWords;
+  }
+  __device__ __forceinline__ void leave(uint32_t part, int64_t row, const Acc& value) const {
+    uint32_t word[kWords];
+    __builtin_memcpy(word, &value, sizeof(value));
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      const uint64_t flagged = uint64_t{1} << 32 | word[i];
 #if defined(__CUDA_ARCH__)
-    asm volatile("fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
+      asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(words_of(part, row) + i), "l"(flagged) : "memory");
 #else
-    *flag = 1;
+      words_of(part, row)[i] = flagged;
 #endif
+    }
   }
   __device__ __forceinline__ Acc wait_for(uint32_t part, int64_t row) const {
-    const uint32_t* flag = flags + part * rows + row;
-#if defined(__CUDA_ARCH__)
-    uint32_t is_there;
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(is_there) : "l"(flag) : "memory");
-    } while (is_there == 0);
-#else  // a CTA after the other: what is not there is not waited for, and shows in the bits
-    if (*flag != 1) return O::template identity<Acc>();
-#endif
-    Acc value;
-    const Acc* from = values + part * rows + row;
-    using Word = std::conditional_t<alignof(Acc) % 8 == 0, unsigned long long, unsigned>;
-    Word word[sizeof(Acc) / sizeof(Word)];
+    uint32_t word[kWords];
+    uint64_t are_there = 0;
+    while (are_there == 0) {
+      are_there = 1;
 #pragma unroll
-    for (int i = 0; i < static_cast<int>(sizeof(Acc) / sizeof(Word)); ++i) {
-      word[i] = __ldcg(reinterpret_cast<const Word*>(from) + i);
+      for (int i = 0; i < kWords; ++i) {
+        uint64_t flagged;
+#if defined(__CUDA_ARCH__)
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(flagged) : "l"(words_of(part, row) + i) : "memory");
+#else  // a CTA after the other: what is not there is not waited for, and shows in the bits
+        flagged = words_of(part, row)[i] | uint64_t{1} << 32;
+#endif
+        are_there &= flagged >> 32;
+        word[i] = static_cast<uint32_t>(flagged);
+      }
     }
+    Acc value;
     __builtin_memcpy(&value, word, sizeof(value));
     return value;
   }

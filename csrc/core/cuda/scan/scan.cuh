@@ -20,6 +20,16 @@ struct ScanArgs {
   KeptIndex<Access::Strided> kept;
 };
 
+// v = left op v, of all elements that a lane has.
+template <class O, class Acc, int Steps>
+__device__ __forceinline__ void combine_all(const Acc& left, Acc (&v)[Steps][kNeighbours]) {
+#pragma unroll
+  for (auto& step : v) {
+#pragma unroll
+    for (Acc& x : step) x = O::combine(left, x);
+  }
+}
+
 // Complete subtrees of the CTA's chunks, in shared memory: level k has 2^(log_warps - k) nodes.
 template <class Acc>
 __device__ __forceinline__ Acc* subtrees(Acc* begin, int log_warps, int level) {
@@ -27,7 +37,7 @@ __device__ __forceinline__ Acc* subtrees(Acc* begin, int log_warps, int level) {
 }
 
 template <class O, class Acc>
-__global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tuning::scan_ctas_at_once(sizeof(Acc)))
+__global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tuning::kScanCtasAtOnce)
     scan(const __grid_constant__ ScanArgs<O, Acc> a) {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ uint32_t unit_of_cta;
@@ -54,7 +64,10 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
   a.in.across ? __syncthreads() : __syncwarp();
   allow_next_kernel_if_small();
 
-  const int64_t left = s.n - tile.element_of(s, warp), row = tile.row_of(s, warp);
+  const int64_t row = tile.row_of(s, warp);
+  const int64_t rest = s.n - tile.element_of(s, warp);
+  const int left = rest < kChunk ? static_cast<int>(rest) : kChunk;
+  const bool looks_back = a.log_parts > 0 && in_row == 0 && row < s.outputs;
   char* const elements = region + kChunk * (s.slot_bytes - a.in.size);
   if (a.chunks > 1) {
     Acc value = total_of_chunk<O, Acc>(elements, a.source, left);
@@ -72,41 +85,52 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
       __syncthreads();
       value = subtrees(nodes, s.log_warps, s.log_chunks)[warp >> s.log_chunks];
     }
-    if (a.log_parts > 0 && in_row == 0 && row < s.outputs) a.look_back.run(value, part, row, before);
-    s.log_chunks > 0 ? __syncthreads() : __syncwarp();
+    if (looks_back) a.look_back.leave_subtree(value, part, row, before);
   }
 
   const bool is_short = s.log_width < 10;
   const int levels = is_short ? s.log_width : kTreeLevels;
   ChunkPrefixes<O, Acc> prefixes;
   prefixes.start();
+  // What a lane has of steps at a time, before what comes before the part is waited for.
+  constexpr int kHeld = sizeof(Acc) == 4 ? kSteps : 1;
 #pragma unroll 1
-  for (int step = 0; step < kSteps; ++step) {
-    const int first = step * kLeaves + lane * kNeighbours;
-    if (!is_short && step * kLeaves >= left) break;
-    const int number = is_short ? first & ((1 << s.log_width) - 1) : first;
-    Acc v[kNeighbours];
-    read_lifted<O>(elements, first, a.source, number, left, v);
-    if (is_short) prefixes.start();
-    prefixes.step(v, levels);
-    // The subtrees of chunks left of this one, the nearest first.
-    for (int k = 0; k < s.log_chunks; ++k) {
-      if (((in_row >> k) & 1) == 0) continue;
-      const Acc left_of_it = subtrees(nodes, s.log_warps, k)[(warp >> k) - 1];
+  for (int held = 0; held < kSteps; held += kHeld) {
+    const auto place_of = [&](int step) { return (held + step) * kLeaves + lane * kNeighbours; };
+    const auto number_of = [&](int step) {
+      return is_short ? place_of(step) & ((1 << s.log_width) - 1) : place_of(step);
+    };
+    const auto exists = [&](int step) { return is_short || (held + step) * kLeaves < left; };
+    Acc v[kHeld][kNeighbours];
 #pragma unroll
-      for (Acc& x : v) x = O::combine(left_of_it, x);
+    for (int step = 0; step < kHeld; ++step) {
+      if (!exists(step)) break;
+      read_lifted<O>(elements, place_of(step), a.source, number_of(step), left, v[step]);
+      if (is_short) prefixes.start();
+      prefixes.step(v[step], levels);
     }
-    for (uint32_t k = 0; part >> k; ++k) {
-      if (((part >> k) & 1) == 0) continue;
-      const Acc left_of_it = before[k];
-#pragma unroll
-      for (Acc& x : v) x = O::combine(left_of_it, x);
+    if (held == 0 && a.log_parts > 0) {
+      if (looks_back) a.look_back.wait_for_others(part, row, before);
+      s.log_chunks > 0 ? __syncthreads() : __syncwarp();
     }
-    Finished<O, Acc> result[kNeighbours];
+    if (!exists(0)) break;
+    // The subtrees of chunks left of this one, the nearest first, and of parts.
+    for (int bits = in_row; bits != 0; bits &= bits - 1) {
+      const int k = __ffs(bits) - 1;
+      combine_all<O>(subtrees(nodes, s.log_warps, k)[(warp >> k) - 1], v);
+    }
+    for (uint32_t bits = part; bits != 0; bits &= bits - 1) combine_all<O>(before[__ffs(bits) - 1], v);
+    __syncwarp();  // results may take the places of elements of these steps
 #pragma unroll
-    for (int e = 0; e < kNeighbours; ++e) result[e] = O::finish(v[e], tile.element_of(s, warp) + number + e + 1);
-    __syncwarp();  // results may take the places of elements of this step
-    write_numbers(region, first, a.out_type, result);
+    for (int step = 0; step < kHeld; ++step) {
+      if (!exists(step)) break;
+      Finished<O, Acc> result[kNeighbours];
+#pragma unroll
+      for (int e = 0; e < kNeighbours; ++e) {
+        result[e] = O::finish(v[step][e], tile.element_of(s, warp) + number_of(step) + e + 1);
+      }
+      write_numbers(region, place_of(step), a.out_type, result);
+    }
   }
   a.out.across ? __syncthreads() : __syncwarp();
   write_places(s, tile, a.out, a.kept, regions);

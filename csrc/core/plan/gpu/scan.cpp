@@ -50,9 +50,7 @@ ScanPlan make_scan_plan(const Problem& p) {
   plan.shared_bytes = warps * kChunk * plan.slot_bytes;
   if (plan.chunks > 1) plan.shared_bytes += (2 * warps + rows * plan.log_parts) * value;
   if (plan.parts > 1) {
-    // The ticket, and a flag for each part of a row.
-    plan.flags_bytes = ceil_div((1 + plan.parts * l.outputs) * 4, 16) * 16;
-    plan.scratch_bytes = plan.flags_bytes + plan.parts * l.outputs * value;
+    plan.scratch_bytes = 8 + 2 * plan.parts * l.outputs * value;  // the ticket, and a flag for each word of a value
     plan.launches = 2;
   }
   plan.grid = plan.tiles * plan.parts;

@@ -23,9 +23,8 @@ struct ScanPlan {
   int64_t tiles = 1;                                 // CTAs side by side
   int64_t grid = 1;
   int block = 0;     // threads
-  int launches = 1;  // two where flags are zeroed first
+  int launches = 1;  // two where scratch is zeroed first
   int64_t shared_bytes = 0, scratch_bytes = 0;
-  int64_t flags_bytes = 0;  // of the scratch, at its beginning: zero before the kernel
 
   int rows_per_warp() const { return 1 << (10 - log_width); }
   int64_t rows_per_cta() const { return (int64_t{1} << (log_warps - log_chunks)) * rows_per_warp(); }

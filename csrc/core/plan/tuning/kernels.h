@@ -112,12 +112,12 @@ constexpr int64_t kStripsLeastUnits = 4;
 // Bytes side by side, more than which are no better.
 constexpr int64_t kRun = 64;
 
-// Scans: shared memory of a CTA's places, and bytes of an accumulator of each of its warps, of which a lane holds some
-// thirty; the logarithm of a lane's neighbours.
-constexpr int64_t kScanShared = 32 << 10, kScanAccumulators = 64;
+// Scans: shared memory of a CTA's places, and warps that share it, by the bytes of an accumulator, of which a lane
+// holds some thirty, or some sixty of those of four bytes; the logarithm of a lane's neighbours.
+constexpr int64_t kScanShared = 32 << 10;
 constexpr int kLogScanLane = 3;
-constexpr int scan_warps(int64_t acc) { return static_cast<int>(kScanAccumulators / acc); }
-constexpr int scan_ctas_at_once(int64_t acc) { return acc == 4 ? 2 : 3; }
+constexpr int scan_warps(int64_t acc) { return acc <= 8 ? 8 : static_cast<int>(64 / acc); }
+constexpr int kScanCtasAtOnce = 3;
 
 constexpr int kFinishThreads = 1024;
 // Units that a thread takes side by side, of `acc` bytes: 64 bytes of them, 16 at a time; and one below the other.
