@@ -4,8 +4,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
-#include <algorithm>
-#include <numeric>
 
 #include "call.h"
 
@@ -26,8 +24,8 @@ c10::TypedOperatorHandle<Function> find(const char* name) {
 // At least one: AOTInductor's loader takes an empty list for an absent one. A scalar has a dim 0, as in torch.
 at::DimVector list_of(at::OptionalIntArrayRef dim, int64_t ndim) {
   if (dim && !dim->empty()) return at::DimVector(dim->begin(), dim->end());
-  at::DimVector all(static_cast<size_t>(std::max<int64_t>(ndim, 1)));
-  std::iota(all.begin(), all.end(), 0);
+  at::DimVector all{0};
+  while (static_cast<int64_t>(all.size()) < ndim) all.push_back(static_cast<int64_t>(all.size()));
   return all;
 }
 
