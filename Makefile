@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := $(PYTHON) tools/environment.py
 
-.PHONY: help build test wheel bench bench-compare tune ladder format lint sanitize clean
+.PHONY: help build test wheel bench bench-compare tune ladder format lint docs sanitize clean
 .NOTPARALLEL:
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make ladder     build, and climb the teaching kernels one by one; LADDER_ARGS goes to python -m benchmarks.ladder"
 	@echo "make format     rewrite the sources with clang-format and ruff"
 	@echo "make lint       check them, changing nothing"
+	@echo "make docs       build the documents as a site in build/site; a warning is an error"
 	@echo "make sanitize   run tests under ASan and UBSan, and on a GPU under compute-sanitizer"
 	@echo "make clean      remove what was built, and .venv"
 
@@ -45,6 +46,9 @@ format:
 
 lint:
 	@$(RUN) --lint tools/format.py --check
+
+docs:  # not --quiet: --strict counts the warnings that are shown
+	@NO_MKDOCS_2_WARNING=1 $(RUN) --docs -m mkdocs build --strict
 
 sanitize:
 	@$(RUN) --tests tools/sanitize.py $(TEST_ARGS)

@@ -1,4 +1,4 @@
-"""Runs Python with all that a task needs: `python3 tools/environment.py [--tests] [--lint] ARGUMENTS...`.
+"""Runs Python with all that a task needs: `python3 tools/environment.py [--tests] [--lint] [--docs] ARGUMENTS...`.
 
 The torch of the Python that runs this is used where it is a supported one, and whatever else that Python has. What is
 missing is installed into .venv, which sees that Python's packages; without a torch, .venv gets a pinned one and stands
@@ -32,6 +32,14 @@ PACKAGES = {"xdist": "pytest-xdist"}  # of modules that have another name
 WELCOME = ["expecttest", "ninja"]
 # Pinned, since what they call well formatted changes from one release to the next.
 LINT = {"ruff": "0.17.5", "clang-format": "23.1.5"}
+# Pinned, since warnings are errors there and a release may have new ones. ruff breaks signatures into lines.
+DOCS = {
+    "mkdocs": "1.6.1",
+    "mkdocs-material": "9.8.2",
+    "mkdocstrings": "1.0.8",
+    "mkdocstrings-python": "2.0.11",
+    "ruff": LINT["ruff"],
+}
 
 
 def say(line):
@@ -74,7 +82,7 @@ def torch_of(python):
 
 
 def missing_in(python, kinds):
-    """The requirements that a Python lacks, torch apart, for kinds of tasks, "tests" and "lint", beside the others."""
+    """The requirements that a Python lacks, torch apart: of "tests", "lint" and "docs" for those among the kinds."""
     code = "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
     modules = answer_of([python, "-c", code] + NEEDED + (TESTS if "tests" in kinds else [])).split()
     missing = [PACKAGES.get(module, module) for module in modules]
@@ -84,6 +92,11 @@ def missing_in(python, kinds):
         for name, version in LINT.items():
             if not has_tool(python, name, lambda text, version=version: version in text.split()):
                 missing.append(name + "==" + version)
+    if "docs" in kinds:
+        code = "import sys, importlib.metadata as m; has = {(d.name.lower(), d.version) for d in m.distributions()}; "
+        code += "print(*[r for r in sys.argv[1:] if tuple(r.split('==')) not in has])"
+        pinned = [name + "==" + version for name, version in DOCS.items()]
+        missing += [r for r in answer_of([python, "-c", code] + pinned).split() if r not in missing]
     return missing
 
 
@@ -173,7 +186,7 @@ def python_for(kinds):
 def main():
     arguments = sys.argv[1:]
     kinds = set()
-    while arguments[:1] in (["--tests"], ["--lint"]):
+    while arguments[:1] in (["--tests"], ["--lint"], ["--docs"]):
         kinds.add(arguments.pop(0)[2:])
     if sys.version_info < OLDEST_PYTHON:
         found, oldest = dotted(sys.version_info[:2]), dotted(OLDEST_PYTHON)

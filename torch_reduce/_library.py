@@ -79,3 +79,4 @@ def build_info() -> BuildInfo:
 
 
 __version__: str = load()["version"]
+"""The version of the package."""

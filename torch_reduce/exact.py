@@ -23,7 +23,7 @@ def exact_accumulate(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tens
         keepdim: whether reduced dims stay, with size 1.
 
     Returns:
-        int64 tensor of the shape of the sum with one dim more, the normalised words: equal sums have equal words. The
+        int64 tensor of the shape of the sum with one dim more, the normalised words. Equal sums have equal words. The
         last three count the elements that are +Inf, -Inf and NaN. Not differentiable.
 
     Raises:

@@ -513,7 +513,7 @@ def var(
         RuntimeError: ``x`` is not floating; else as in :func:`sum`.
         IndexError, NotImplementedError: as in :func:`sum`.
 
-    Example:
+    Examples:
         >>> torch_reduce.var(torch.tensor([1e8, 1e8 + 8.0]))
         tensor(32.)
     """
@@ -554,9 +554,9 @@ def var_mean(
     Arguments and errors are those of :func:`var`, without ``out``.
 
     Returns:
-        Two tensors on the device of ``x``, of its dtype: views of one piece of memory.
+        Two tensors on the device of ``x``, of its dtype, views of one piece of memory.
 
-    Example:
+    Examples:
         >>> torch_reduce.var_mean(torch.tensor([1.0, 2.0, 4.0, 5.0]))
         (tensor(3.3333), tensor(3.))
     """

@@ -111,7 +111,7 @@ def explain(
             without one; a scan of several dims.
         IndexError, RuntimeError, NotImplementedError: as the operator raises them.
 
-    Example:
+    Examples:
         >>> print(torch_reduce.explain(torch.empty(65536, 1000, device="meta"), 1, device="cuda"))
     """
     operator = (REDUCTIONS | SCANS).get(op)
