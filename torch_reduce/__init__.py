@@ -13,6 +13,7 @@ here are thin typed names for them. Three modes, three promises:
 
 from ._library import BuildInfo, __version__, build_info, cmake_prefix_path  # loads the library, so it comes first
 from .arguments import Mode
+from .comparison import Comparison, ComparisonRow, compare
 from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import *  # noqa: F403 (the registered operators)
 from .functional import __all__ as _operators
@@ -25,11 +26,14 @@ _register_vmap()
 
 __all__ = [
     "BuildInfo",
+    "Comparison",
+    "ComparisonRow",
     "Mode",
     "Plan",
     "__version__",
     "build_info",
     "cmake_prefix_path",
+    "compare",
     "exact_accumulate",
     "exact_normalize",
     "exact_round",

@@ -1,7 +1,8 @@
 """The plan of a reduction or scan: which kernel family runs, with what grid, split and scratch memory."""
 
+import itertools
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 from torch import Tensor
@@ -9,10 +10,37 @@ from torch import Tensor
 from ._schemas import REDUCTIONS, SCANS
 from .arguments import Dims, DType, Mode, as_dims, as_dtype
 
+# What a kernel does, by the device and the way it reads, or by the device and the family: docs/architecture.md.
+_HOW = {
+    ("cuda", "rows"): "a warp reduces 1024 elements of an output at a time",
+    ("cuda", "short_rows"): "1 to 32 lanes reduce an output",
+    ("cuda", "columns"): "neighbouring threads own neighbouring outputs",
+    ("cuda", "tiles"): "a CTA reads along memory, and reduces from shared memory",
+    ("cuda", "scan"): "a warp scans 1024 elements of a row, or several short rows",
+    ("cpu", "segments"): "outputs take turns in memory",
+    ("cpu", "tiles"): "lines of memory are copied into the order of the elements",
+    ("cpu", "bundles"): "some neighbouring columns of memory are whole chunks together",
+    ("cpu", "strips"): "a row of memory in each lane of a vector",
+    ("cpu", "chunks"): "columns of memory are whole chunks each",
+    ("cpu", "rows"): "elements of an output follow one another, or few outputs are neighbours",
+    ("cpu", "short_rows"): "vectors go across outputs",
+    ("cpu", "columns"): "neighbouring outputs are neighbours in memory",
+}
+_FINISH = {
+    "direct": "written directly",
+    "cluster": "met in a cluster",
+    "partials": "partials, second pass",
+    "atomic": "atomic adds",
+    "look_back": "look-back",
+}
+_FAMILIES = ("rows", "short_rows", "columns", "tiles")
+
+_Branch = tuple[str, list[str]]
+
 
 @dataclass(frozen=True)
 class Plan:
-    """How one reduction or scan would run. Printing it gives a readable summary.
+    """How one reduction or scan would run. Printing it gives a tree: what it does and moves, and why.
 
     Attributes:
         op: the operator's name, such as ``"sum"``.
@@ -41,6 +69,10 @@ class Plan:
         launches: kernels launched; 0 on the CPU.
         estimated_us: what the plan is estimated to take, in microseconds, for comparing plans of one tensor: the legal
             plan with the least estimate is chosen. 0 on the CPU and in ``"exact"``, which have no choice by estimate.
+        peak_bandwidth: of the memory of the GPU that holds the tensor, in bytes per second: twice the memory's clock
+            times the width of its bus, as the driver gives them. 0 without that GPU, or where the driver does not say.
+        alternatives: plans of other families and kinds of loads that are legal too, the least estimate first. Tiles
+            are among them where the choice does not ask for them. Not compared by ``==``.
     """
 
     op: str
@@ -61,29 +93,54 @@ class Plan:
     launches: int
     estimated_us: float
 
+    peak_bandwidth: float = 0.0
+    alternatives: tuple["Plan", ...] = field(default=(), compare=False, repr=False)
+
     def __str__(self) -> str:
-        finish = {
-            "direct": "written directly",
-            "cluster": "met in a cluster",
-            "partials": "partials, second pass",
-            "atomic": "atomic adds",
-            "look_back": "look-back",
-        }
-        launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
-        on_gpu = self.device == "cuda"
-        rows = [
-            ("operator", f"{self.op}, {self.mode}, on {self.device}"),
-            ("elements", f"{self.n:,} {'in' if self.family == 'scan' else 'into'} each of {self.outputs:,}"),
-            ("family", f"{self.family} ({self.reads})"),
-            ("grid", f"{self.grid:,} x {self.block} threads, {launches}") if on_gpu else ("tasks", f"{self.grid:,}"),
-            ("split", f"{self.split:,} per output, {finish.get(self.finish, self.finish)}"),
-            *([("shared bytes", f"{self.shared_bytes:,} per CTA")] if on_gpu else []),
-            ("scratch bytes", f"{self.scratch_bytes:,}"),
-            ("expected bytes", f"{self.expected_bytes:,}"),
-            *([("estimated us", f"{self.estimated_us:.1f}")] if self.estimated_us else []),
+        how = _HOW.get((self.device, self.reads)) or _HOW.get((self.device, self.family))
+        how = None if self.mode == "exact" else how  # whose kernels differ
+        branches = [
+            (f"{self.n:,} elements {'in' if self.family == 'scan' else 'into'} each of {self.outputs:,}", []),
+            (f"family: {self.family} ({self.reads})" + (f": {how}" if how else ""), self._launch()),
+            (f"memory: {self.expected_bytes:,} bytes expected", self._memory()),
+            *([self._why()] if self.estimated_us else []),
         ]
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+        lines = [f"{self.op}, {self.mode}, on {self.device}"]
+        for i, (text, twigs) in enumerate(branches):
+            last = i + 1 == len(branches)
+            lines.append(f"{'└' if last else '├'}─ {text}")
+            for k, twig in enumerate(twigs):
+                lines.append(f"{' ' if last else '│'}  {'└' if k + 1 == len(twigs) else '├'}─ {twig}")
+        return "\n".join(lines)
+
+    def _launch(self) -> list[str]:
+        split = f"split: {self.split:,} per output, {_FINISH.get(self.finish, self.finish)}"
+        if self.device == "cpu":
+            return [f"tasks: {self.grid:,}", split]
+        launches = "1 launch" if self.launches == 1 else f"{self.launches} launches"
+        grid = f"grid: {self.grid:,} x {self.block} threads, {launches}"
+        return [grid, split, f"shared memory: {self.shared_bytes:,} bytes per CTA"]
+
+    def _memory(self) -> list[str]:
+        found = [f"scratch: {self.scratch_bytes:,} bytes"]
+        if self.peak_bandwidth:
+            least, speed = self.expected_bytes / self.peak_bandwidth * 1e6, self.peak_bandwidth / 1e9
+            found.append(f"at least {least:.1f} us at the {speed:,.0f} GB/s of this GPU's memory")
+        return found
+
+    def _why(self) -> _Branch:
+        others = [
+            f"best other legal plan: {other.estimated_us:.1f} us, {other.family} ({other.reads})"
+            for other in self.alternatives[:1]
+        ]
+        return f"estimated: {self.estimated_us:.1f} us", others
+
+
+def _peak_bandwidth(x: Tensor) -> float:
+    """Bytes per second by the attributes of the GPU of ``x``: memory transfers twice a clock, as in NVIDIA's "How to
+    Implement Performance Metrics in CUDA C/C++". 0 where PyTorch or the driver has no such attribute."""
+    gpu = torch.cuda.get_device_properties(x.device)
+    return 2e3 * getattr(gpu, "memory_clock_rate", 0) * getattr(gpu, "memory_bus_width", 0) / 8
 
 
 def explain(
@@ -103,8 +160,8 @@ def explain(
         op: a reduction or scan of ``torch.ops.reduce`` by its name, such as ``"sum"`` or ``"cumsum"``.
         dtype: the output type, as in the operator.
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
-        device: ``"cpu"`` or ``"cuda"``; by default the device of ``x``. ``"cuda"`` without a GPU plans for a typical
-            one of 132 SMs.
+        device: ``"cpu"`` or ``"cuda"``; by default the device of ``x``. ``"cuda"`` for a tensor elsewhere plans for a
+            typical GPU of 132 SMs.
 
     Raises:
         ValueError: the operator, the mode or the device is unknown, or a dtype or a mode is given for an operator
@@ -121,6 +178,22 @@ def explain(
         raise ValueError(f"reduce: {op} has no mode=, its bits never change; got {mode!r}")
     device = device.type if isinstance(device, torch.device) else device
     dims, dtype = as_dims(dim), as_dtype(dtype)
-    text = torch.ops.reduce._explain(x, dims, op=op, dtype=dtype, mode=mode, device=device or "")
-    described = {"op": op, "mode": mode, "estimated_us": 0.0, **json.loads(text)}
-    return Plan(**{field.name: described[field.name] for field in fields(Plan)})
+
+    def plan(family: str = "", vector: int = -1) -> Plan:
+        allowed = {"family": family, "vector": vector}
+        text = torch.ops.reduce._explain(x, dims, op=op, dtype=dtype, mode=mode, device=device or "", **allowed)
+        described = {"op": op, "mode": mode, "estimated_us": 0.0, **json.loads(text)}
+        return Plan(**{f.name: described[f.name] for f in fields(Plan) if f.name in described})
+
+    chosen = plan()
+    peak = _peak_bandwidth(x) if x.is_cuda and chosen.device == "cuda" else 0.0
+    others: list[Plan] = []
+    for family, vector in itertools.product(_FAMILIES if chosen.estimated_us else (), (1, 0)):
+        try:
+            other = plan(family, vector)
+        except RuntimeError:  # not legal
+            continue
+        if other != chosen and other not in others:
+            others.append(other)
+    others.sort(key=lambda other: other.estimated_us)
+    return replace(chosen, peak_bandwidth=peak, alternatives=tuple(others))

@@ -253,15 +253,23 @@ def assert_within(actual: Tensor, expected: Tensor, bound: Tensor, what: str = "
 # ---- forced choices -----------------------------------------------------------------------------------
 
 
+_constraint = ("", -1, 0)  # what is in force: family, vector, split
+
+
 @contextlib.contextmanager
 def constrained_plan(family: str = "", *, vector: bool | None = None, split: int = 0) -> Iterator[None]:
     """Restricts every plan of the process to a kernel family ("rows", "short_rows", "columns", "tiles"), to 16-byte or
-    scalar loads, to a split (a power of two). An operator whose shape does not allow that raises RuntimeError."""
-    torch.ops.reduce._constrain(family, -1 if vector is None else int(vector), split)
+    scalar loads, to a split (a power of two). An operator whose shape does not allow that raises RuntimeError. May be
+    nested: the inner one replaces the outer one, which is in force again afterwards."""
+    global _constraint
+    before, now = _constraint, (family, -1 if vector is None else int(vector), split)
+    torch.ops.reduce._constrain(*now)
+    _constraint = now
     try:
         yield
     finally:
-        torch.ops.reduce._constrain()
+        torch.ops.reduce._constrain(*before)
+        _constraint = before
 
 
 def legal_plans(x: Tensor, dim: Dims = None, **keywords) -> Iterator[str]:

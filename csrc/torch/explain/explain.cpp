@@ -177,7 +177,8 @@ Request request_of(c10::string_view op, at::OptionalIntArrayRef dim, std::option
 }
 
 std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
-                    std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view device) {
+                    std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view family, int64_t vector,
+                    c10::string_view device) {
   const Request r = request_of(op, dim, dtype, mode);
   const Checked checked = check(r, self);
   TORCH_CHECK_VALUE(device.empty() || device == "cuda" || device == "cpu",
@@ -201,8 +202,10 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
       .add("n", p.layout.n);
   const bool side_by_side = self.dim() == 0 || self.stride(-1) == 1;
   if (on_cuda) {
+    const bool is_free = family.empty() && vector < 0;
+    const Constraint constraint = is_free ? constraint_in_force() : constraint_of(family, vector, 0);
     const Gpu gpu = self.is_cuda() ? describe_gpu(self.get_device()) : typical_gpu();
-    std::visit([&](const auto& plan) { show(json, plan, p, gpu); }, work_for(p, gpu).plan);
+    std::visit([&](const auto& plan) { show(json, plan, p, gpu); }, work_for(p, gpu, /*words=*/false, constraint).plan);
   } else {
     std::visit([&](const auto& plan) { show_on_cpu(json, plan, p, side_by_side); },
                cpu_work_for(p, at::get_num_threads()).plan);

@@ -12,25 +12,12 @@
 namespace torch_reduce {
 namespace {
 
-Constraint constraint;
+Constraint in_force;
 std::vector<std::pair<int64_t Tuning::*, int64_t>> tuned;  // in place of the table's values
 Gpu without_gpu = make_gpu(132, 9, 0);                     // what is planned for then
 
 void constrain(c10::string_view family, int64_t vector, int64_t split) {
-  Constraint c;
-  if (!family.empty()) {
-    for (const Family f : {Family::Rows, Family::ShortRows, Family::Columns, Family::Tiles}) {
-      if (family == name(f)) c.family = static_cast<int>(f);
-    }
-    TORCH_CHECK_VALUE(c.family >= 0, "reduce: unknown kernel family \"", family,
-                      "\"; there are rows, short_rows, columns and tiles");
-  }
-  TORCH_CHECK_VALUE(vector >= -1 && vector <= 1, "reduce: vector is 0, 1 or -1 for either, got ", vector);
-  TORCH_CHECK_VALUE(split >= 0 && (split & (split - 1)) == 0, "reduce: split is a power of two or 0 for any, got ",
-                    split);
-  c.vector = static_cast<int>(vector);
-  c.split = split;
-  constraint = c;
+  in_force = constraint_of(family, vector, split);
 }
 
 void tune(const c10::List<std::string>& names, at::IntArrayRef values) {
@@ -76,7 +63,26 @@ Gpu under_tuning(Gpu gpu) {
 
 const Gpu& typical_gpu() { return without_gpu; }
 
-Work work_for(const Problem& problem, const Gpu& gpu, bool words) {
+const Constraint& constraint_in_force() { return in_force; }
+
+Constraint constraint_of(c10::string_view family, int64_t vector, int64_t split) {
+  Constraint c;
+  if (!family.empty()) {
+    for (const Family f : {Family::Rows, Family::ShortRows, Family::Columns, Family::Tiles}) {
+      if (family == name(f)) c.family = static_cast<int>(f);
+    }
+    TORCH_CHECK_VALUE(c.family >= 0, "reduce: unknown kernel family \"", family,
+                      "\"; there are rows, short_rows, columns and tiles");
+  }
+  TORCH_CHECK_VALUE(vector >= -1 && vector <= 1, "reduce: vector is 0, 1 or -1 for either, got ", vector);
+  TORCH_CHECK_VALUE(split >= 0 && (split & (split - 1)) == 0, "reduce: split is a power of two or 0 for any, got ",
+                    split);
+  c.vector = static_cast<int>(vector);
+  c.split = split;
+  return c;
+}
+
+Work work_for(const Problem& problem, const Gpu& gpu, bool words, const Constraint& constraint) {
   try {
     return make_work(problem, under_tuning(gpu), constraint, words);
   } catch (const std::invalid_argument& e) {
@@ -86,7 +92,7 @@ Work work_for(const Problem& problem, const Gpu& gpu, bool words) {
 
 cpu::Work cpu_work_for(const Problem& problem, int threads, bool words) {
   try {
-    return cpu::make_work(problem, threads, constraint, words);
+    return cpu::make_work(problem, threads, in_force, words);
   } catch (const std::invalid_argument& e) {
     TORCH_CHECK(false, e.what());
   }

@@ -66,7 +66,7 @@ TORCH_LIBRARY(reduce, m) {
   m.def("_ties(Tensor self, Tensor result) -> Tensor", kTags);
   m.def(
       "_explain(Tensor self, int[1]? dim=None, *, str op=\"sum\", ScalarType? dtype=None, str mode=\"deterministic\", "
-      "str device=\"\") -> str");
+      "str family=\"\", int vector=-1, str device=\"\") -> str");
   m.def("_constrain(str family=\"\", int vector=-1, int split=0) -> ()");
   m.def("_tune(str[] names, int[] values) -> ()");
   m.def("_tuning() -> str");
