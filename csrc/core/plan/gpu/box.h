@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 #include "core/contract/integers.h"
 #include "core/plan/gpu/plan.h"
@@ -18,12 +17,12 @@ struct Box {
   };
   Side side[2 * kMaxKernelDims];
   int sides = 0;
-  int64_t distance = 0;  // a common divisor of the distances to boxes like this one
+  uint64_t distances = 0;  // of all distances to boxes like this one: their bits, of which the lowest says how aligned
 
   // `extent` elements of a dim that has `size` of them.
   void add(int64_t stride, int64_t extent, int64_t size) {
     stride = std::abs(stride);
-    if (extent < size) distance = std::gcd(distance, stride * extent);
+    if (extent < size) distances |= static_cast<uint64_t>(stride) * static_cast<uint64_t>(extent);
     add(stride, extent);
   }
   void add(int64_t stride, int64_t extent) {
@@ -38,15 +37,16 @@ struct Box {
   // them as on average.
   double pieces(int64_t piece, int64_t element) const {
     int64_t places = 1, span = 1;
-    bool aligned = distance * element % piece == 0;
+    uint64_t starts = distances;  // of stretches
     for (int d = 0; d < sides; ++d) {
       if (places == 1 && (side[d].stride * element < piece || 2 * side[d].stride <= 3 * span)) {
         span += (side[d].extent - 1) * side[d].stride;
       } else {
         places *= side[d].extent;
-        aligned &= side[d].stride * element % piece == 0;
+        starts |= static_cast<uint64_t>(side[d].stride);
       }
     }
+    const bool aligned = starts * static_cast<uint64_t>(element) % static_cast<uint64_t>(piece) == 0;
     if (aligned) return static_cast<double>(places * ceil_div(span * element, piece));
     return static_cast<double>(places) * (1 + static_cast<double>((span - 1) * element) / static_cast<double>(piece));
   }
