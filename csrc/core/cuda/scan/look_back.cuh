@@ -16,8 +16,8 @@ template <class O, class Acc>
 struct LookBack {
   static constexpr int kWords = sizeof(Acc) / sizeof(uint32_t);
 
-  uint64_t*
-      words;  // [part][row][word]: each of a value below a flag, so that they come together. Zero before the kernel
+  // [part][row][word]: each word of a value below a flag, so that both come together. Zero before the kernel.
+  uint64_t* words;
   int64_t rows;
   uint32_t parts;
 
