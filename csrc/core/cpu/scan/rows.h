@@ -4,6 +4,7 @@
 #include "core/cpu/scan/chunk.h"
 #include "core/cpu/scan/job.h"
 #include "core/cpu/scan/plain.h"
+#include "core/cpu/simd/copy_tile.h"
 #include "core/cpu/tree/tree.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -66,6 +67,19 @@ class OrderedScan {
   bool are_packed(int64_t along, int64_t across) const {
     const int64_t n = job_.layout().n;
     return n <= kMostPacked && rows_.count == kWidth && across == n && (along == 1 || n == 1);
+  }
+
+  // to[i * columns + j] = from[j * rows + i].
+  template <class T>
+  static void turn(const T* from, int64_t rows, int64_t columns, T* to) {
+    if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+      using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+      copy_tile<Word>(reinterpret_cast<const char*>(from), rows, 1, columns, rows, reinterpret_cast<char*>(to));
+    } else {
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) to[i * columns + j] = from[j * rows + i];
+      }
+    }
   }
 
   static int groups_of(int64_t leaves) {
@@ -146,13 +160,11 @@ class OrderedScan {
     alignas(64) Number number[Across ? kWidth : kLeaves];
     if constexpr (Across) {
       if (are_packed(stride, job_.inner().in_stride)) {
-        alignas(64) Number tile[kMostPacked * kWidth];
+        alignas(64) Number tile[kMostPacked * kWidth], turned[kMostPacked * kWidth];
         const Number* x = job_.reads_numbers(stride) ? reinterpret_cast<const Number*>(rows_.in) : tile;
         if (x == tile) job_.read(rows_.in, 1, kWidth * leaves, tile);
-        for (int64_t i = 0; i < leaves; ++i) {
-          for (int64_t lane = 0; lane < kWidth; ++lane) number[lane] = x[lane * leaves + i];
-          prefixes.value[i] = P::L::lifted(number);
-        }
+        turn(x, leaves, kWidth, turned);
+        for (int64_t i = 0; i < leaves; ++i) prefixes.value[i] = P::L::lifted(turned + i * kWidth);
         return;
       }
       const bool reads_numbers = rows_.count == kWidth && job_.reads_numbers(job_.inner().in_stride);
@@ -182,11 +194,9 @@ class OrderedScan {
     char* const to = rows_.out + at * stride * bytes;
     if constexpr (Across) {
       if (are_packed(stride, job_.inner().out_stride)) {
-        alignas(64) T tile[kMostPacked * kWidth];
-        for (int64_t i = 0; i < leaves; ++i) {
-          P::L::store(prefixes.value[i], value);
-          for (int64_t lane = 0; lane < kWidth; ++lane) tile[lane * leaves + i] = value[lane];
-        }
+        alignas(64) T tile[kMostPacked * kWidth], turned[kMostPacked * kWidth];
+        for (int64_t i = 0; i < leaves; ++i) P::L::store(prefixes.value[i], turned + i * kWidth);
+        turn(turned, kWidth, leaves, tile);
         return write(tile, kWidth * leaves, leaves, to, 1);
       }
       using Of = typename P::Combines;
