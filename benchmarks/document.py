@@ -177,7 +177,7 @@ def exact_blocks(results: dict) -> dict[str, str]:
     """docs/exact.md's blocks, from a run of the suites exact, data and accuracy, and of others that exact is in."""
     rows = results["rows"]
     by_size, by_data = _shares(rows, "exact"), _shares(rows, "data")
-    plot = "![Share of the read limit by size and by data](../benchmarks/results/exact_speed.png)"
+    plot = "![Limit / time by size and by data, higher is better](../benchmarks/results/exact_speed.png)"
     return {
         "exact machine": f"`python -m benchmarks --suite {','.join(results['arguments']['suite'])}` on "
         f"{machine.line(results['machine'])}{f', CUB {cub}' if (cub := results['machine'].get('cub')) else ''}:",

@@ -1,7 +1,9 @@
-"""What every plot shares: colours and names of the contenders, axes, title and legend."""
+"""What every plot shares: looks and names of the contenders, axes, title and legend."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib
@@ -10,7 +12,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-# Colours that stay apart for colour-blind readers (Okabe and Ito); markers tell them apart in print.
+# A contender has one colour and one marker in all plots. The colours of a plot stay apart for colour-blind readers
+# (Okabe and Ito; Tol), the markers in print.
 STYLE = {
     "deterministic": ("#0072B2", "o"),
     "atomic": ("#D55E00", "D"),
@@ -22,7 +25,17 @@ STYLE = {
     "cub": ("#CC79A7", "v"),
     "cub_not_guaranteed": ("#882255", "<"),
     "cub_gpu_to_gpu": ("#661100", ">"),
+    # rungs of the ladder
+    "sequential": ("#AAAA00", "v"),
+    "shuffle": ("#44BB99", "^"),
+    "vector": ("#AA3377", "P"),
+    "two_pass": ("#332288", "X"),
+    "last_block_acq_rel": ("#117733", "p"),
+    "cluster": ("#77AADD", "h"),
 }
+# What is no contender, such as sizes: no colour of a contender.
+OTHER = (("#C9B8E8", "o"), ("#9470D0", "s"), ("#4B1D91", "D"))
+HIGHER, LOWER = "higher is better", "lower is better"
 LABEL = {
     "torch": "torch.sum",
     "torch_ops": "torch.sum by torch.ops",
@@ -52,29 +65,60 @@ def times_label(value: float, _=None) -> str:
     return f"{value:g}×"
 
 
+def percent_label(value: float, _=None) -> str:
+    return f"{100 * value:.0f}%"
+
+
+def look(who: str, label: str | None = None) -> dict:
+    """How a contender is drawn, as arguments of plot() and scatter(). The artist's gid says which contender it is."""
+    colour, marker = STYLE[who]
+    return {"color": colour, "marker": marker, "label": label or name_of(who), "gid": who}
+
+
 def size_axis(axis, rows: list[dict]) -> None:
     exponents = [r["in_bytes"].bit_length() - 1 for r in rows]
     axis.set_xscale("log", base=2)
-    axis.set_xticks([2.0**e for e in range(min(exponents), max(exponents) + 1, 2)])
+    low, high = min(exponents), max(exponents)
+    axis.set_xticks([2.0**e for e in range(low, high + 1, 2 if high - low < 12 else 4)])
     axis.xaxis.set_major_formatter(FuncFormatter(bytes_label))
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.tick_params(axis="x", labelrotation=45)
     axis.set_xlabel("bytes reduced")
 
 
+def share_axis(axis, values: Iterable[float]) -> None:
+    """Makes a YAxis one of shares of the limit, from nothing to beyond the largest."""
+    axis.axes.set_ylim(0, 1.05 * max([*values, 1]))
+    axis.set_major_formatter(FuncFormatter(percent_label))
+
+
+_TICKS = (
+    (0.1, 0.2, 0.3, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 20, 50),
+    (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50),
+    tuple(digit * 10.0**e for e in range(-3, 4) for digit in (1, 2, 5)),
+    tuple(10.0**e for e in range(-9, 10)),
+)
+
+
 def ratio_axis(axis, values: list[float]) -> None:
-    """Makes an XAxis or YAxis logarithmic, labelled with plain factors, 1 among them."""
-    low, high = min([*values, 1]) / 1.08, max([*values, 1]) * 1.08
+    """Makes an XAxis or YAxis logarithmic, labelled with plain factors, 1 among them. Its ends lie beyond the values
+    by more than a marker."""
+    low, high = min([*values, 1]), max([*values, 1])
+    margin = max(1.08, (high / low) ** 0.03)
+    low, high = low / margin, high * margin
     plane, name = axis.axes, axis.axis_name
     plane.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
-    fine = (0.1, 0.2, 0.3, 0.5, 0.65, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 20, 50)
-    coarse = (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50)
-    axis.set_ticks([t for t in (fine if high / low < 5 else coarse) if low <= t <= high])
+    for ticks in _TICKS:  # the finest whose labels have room
+        ticks = [t for t in ticks if low <= t <= high]
+        steps = [math.log(b / a) / math.log(high / low) for a, b in zip(ticks, ticks[1:], strict=False)]
+        if min(steps, default=1) > 0.08:
+            break
+    axis.set_ticks(ticks)
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(times_label))
 
 
-def finish(figure, title: str, machine: str, path: Path) -> Path:
+def finish(figure, title: str, machine: str):
+    """The figure, with its title and with one legend below it."""
     figure.suptitle(f"{title}\n{machine}", fontsize=12)
     entries: dict[str, object] = {}
     for axis in figure.axes:  # a contender may be missing from some panels
@@ -84,9 +128,17 @@ def finish(figure, title: str, machine: str, path: Path) -> Path:
     names = sorted(entries, key=lambda label: order.get(label, 0))
     columns = -(-len(names) // -(-len(names) // 6))  # rows of at most six, about equally long
     figure.legend([entries[label] for label in names], names, loc="outside lower center", ncols=columns)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-    return path
+    return figure
+
+
+def save(figures: dict[str, object], out: Path) -> list[Path]:
+    """Every figure as a PNG of its name."""
+    paths = []
+    for name, figure in figures.items():
+        paths.append(out / f"{name}.png")
+        figure.savefig(paths[-1], dpi=130)
+        plt.close(figure)
+    return paths
 
 
 def name_of(who: str) -> str:
