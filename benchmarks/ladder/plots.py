@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -20,7 +21,7 @@ def cumulative(rows: list[dict], machine: str) -> Figure | None:
         return None
     figure, axis = plt.subplots(figsize=(12, 1.9 + 0.26 * len(names)), layout="constrained")
     sizes = sorted({r["elements"] for r in rows})
-    for (colour, marker), n in zip(OTHER, sizes, strict=False):
+    for (colour, marker), n in zip(itertools.cycle(OTHER), sizes, strict=False):
         points = [(r["cumulative"], names.index(r["rung"])) for r in rows if r["elements"] == n]
         axis.plot(*zip(*points, strict=True), marker=marker, color=colour, label=f"{size_name(n)} elements")
     axis.axvline(1, color="black", lw=0.8)
