@@ -26,13 +26,14 @@ SUITES = {
 # So that a run on a GPU takes eight minutes at most, and on a laptop five.
 BY_NAME = {"cuda": ("random", "scans"), "cpu": ("exact", "accuracy", "scans")}
 CPU_MOST = 1 << 22  # elements of a shape on the CPU, for the same reason
+NOT_WRITTEN = ("out", "cccl", "tables", "targets")  # options that change no row
 DTYPES = [torch.float32, torch.bfloat16]
 
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measures torch.ops.reduce against torch.sum and its kin.",
+        description="Measures torch.ops.reduce against torch.sum and its kin, and prints a summary.",
     )
     default = "cuda" if torch.cuda.is_available() else "cpu"
     parser.add_argument(
@@ -80,7 +81,11 @@ def parse(argv: list[str] | None = None) -> argparse.Namespace:
         default=Path(__file__).parent / "out",
         help="folder for the JSON and the plots (default: out/ beside this)",
     )
-    parser.add_argument("--json-only", action="store_true", help="no tables and no plots")
+    parser.add_argument("--json-only", action="store_true", help="no plots")
+    parser.add_argument(
+        "--tables", action="store_true", help="print every row too, and geometric means by suite, dtype and mode"
+    )
+    parser.add_argument("--targets", action="store_true", help="print every target too, the missed ones first")
     options = parser.parse_args(argv)
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda: this torch sees no GPU")
@@ -187,21 +192,28 @@ def run(options: argparse.Namespace) -> int:
     print(machine.line(info))
     rows, complete = measure(options, info)
     found = targets.evaluate(rows)
-    arguments = {key: value for key, value in vars(options).items() if key not in ("out", "cccl")}
+    arguments = {key: value for key, value in vars(options).items() if key not in NOT_WRITTEN}
     arguments["complete"] = complete
     path = options.out / f"{options.device}.json"
     report.write_json(path, info, arguments, rows, found)
-    written = [path]
-    if not options.json_only:
-        cpu = f"{info['cpu']}, {info['cores']} cores, PyTorch {info['torch']}"
-        written += plots.write(rows, machine.line(info), cpu, options.out)
-        print(f"\n{report.tables(rows)}\n{report.summary(rows)}\n\n{report.targets(found)}\n")
-    print("wrote", *written)
-    for failure in report.failures(rows):
-        print(failure)
+    if options.tables:
+        print(f"\n{report.tables(rows)}\n{report.summary(rows)}\n")
+    if options.targets:
+        print(f"\n{report.targets(found)}\n")
     # A missed speed is a finding; a wrong result, or an operator of ours that failed, is an error.
     broken = [t for t in found if t["asked"] == "always" and not t["met"]]
     ours_failed = any(who in contenders.OURS for r in rows for who in r.get("failed", {}))
+    for target in broken:
+        print(f"broken: {target['what']}: {target['measured']}, first by {target['worst']}")
+    for failure in report.failures(rows):
+        print(failure)
+    print(report.verdict(rows, found))
+    if options.json_only:
+        print(f"wrote {path}")
+    else:
+        cpu = f"{info['cpu']}, {info['cores']} cores, PyTorch {info['torch']}"
+        made = plots.write(rows, machine.line(info), cpu, options.out)
+        print(f"wrote {path}", *(plot.name for plot in made), sep=", ")
     return 1 if broken or ours_failed or not complete else 0
 
 

@@ -1,4 +1,4 @@
-"""What a run prints and writes: tables, a summary, the targets, JSON."""
+"""What a run prints and writes: a verdict, tables, a summary, the targets, JSON."""
 
 from __future__ import annotations
 
@@ -143,8 +143,47 @@ def summary(rows: list[dict]) -> str:
     return tabulate([[line.get(key, "") for key in keys] for line in lines], headers=keys, disable_numparse=True)
 
 
+def verdict(rows: list[dict], found: list[dict]) -> str:
+    """The essential in a few lines: two a device, and one on the targets."""
+    lines = []
+    for device in ("cuda", "cpu"):
+        chosen = [r for r in rows if r["device"] == device]
+        if chosen:
+            count = f"{len(chosen)} row{'s' if len(chosen) > 1 else ''}"
+            lines += [f"{device.upper()}, {count}{_agreement(chosen)}", *_means(device.upper(), chosen)]
+    if found:
+        lines.append(f"targets: {sum(t['met'] for t in found)} of {len(found)} met; --targets lists them")
+    return "\n".join(lines)
+
+
+def _agreement(rows: list[dict]) -> str:
+    """In how many rows the bits are those that the contract promises: atomic promises none."""
+    ours = [[c for mode in ("deterministic", "exact") if (c := r["contenders"].get(mode))] for r in rows]
+    text = ""
+    for what, key, holds in (
+        ("bits repeat", "distinct", lambda value: value == 1),
+        ("CPU and CUDA agree", "equals_cpu", bool),
+    ):
+        checked = [[holds(c[key]) for c in modes if key in c] for modes in ours]
+        if checked := [modes for modes in checked if modes]:
+            text += f"; {what} in {sum(map(all, checked))} of {len(checked)} checked"
+    return text
+
+
+def _means(device: str, rows: list[dict]) -> list[str]:
+    """Geometric means over the cases of all suites that time a reduction."""
+    timed = [r["contenders"].get("deterministic", {}) for r in rows if r["suite"] not in ("host", "accuracy")]
+    parts = []
+    for key, what in (("speedup", "torch's speed"), ("times_limit", "the limit's time")):
+        if ratios := [c[key]["median"] for c in timed if key in c]:
+            parts.append(f"{geometric_mean(ratios):.2f} x {what} over {len(ratios)} rows")
+    return [f"{device}, deterministic, geometric means: {', '.join(parts)}"] if parts else []
+
+
 def targets(found: list[dict]) -> str:
-    lines = [["met" if t["met"] else "MISSED", t["what"], t["asked"], t["measured"], t["worst"]] for t in found]
+    """One line a target, the missed ones first."""
+    found = sorted(found, key=lambda t: t["met"])
+    lines = [["met" if t["met"] else "missed", t["what"], t["asked"], t["measured"], t["worst"]] for t in found]
     return tabulate(lines, headers=["", "target", "asked", "measured", "decided by"], disable_numparse=True)
 
 

@@ -208,6 +208,23 @@ def test_an_interrupt_keeps_what_was_measured(monkeypatch, capsys, tmp_path):
     assert len(written["rows"]) == 1 and not written["arguments"]["complete"]
 
 
+@pytest.mark.parametrize("flag, heading", [(None, None), ("--tables", "Full sums, CPU"), ("--targets", "decided by")])
+def test_a_run_prints_a_verdict_and_the_rest_when_asked(flag, heading, monkeypatch, capsys, tmp_path):
+    case = shapes.Case("full", (1 << 10,), None, torch.float32)
+    monkeypatch.setattr(main, "cases_for", lambda *_: [case])
+    monkeypatch.setattr(main, "rows_for", lambda *_: run_cpu.run([case], [1], 0, compile_peer=False))
+    command = ["benchmarks", "--device", "cpu", "--suite", "full", "--threads", "1", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", command + ([flag] if flag else []))
+    assert main.main() == 0
+    printed = capsys.readouterr().out
+    assert [other in printed for other in ("Full sums, CPU", "decided by")].count(True) == bool(flag)
+    assert flag or len(printed.splitlines()) == 5
+    assert heading is None or heading in printed
+    assert "\nCPU, 1 row; bits repeat in 1 of 1 checked\n" in printed
+    assert printed.endswith(f"wrote {tmp_path / 'cpu.json'}, cpu_full.png\n")
+    assert not {"tables", "targets"} & set(json.loads((tmp_path / "cpu.json").read_text())["arguments"])
+
+
 # ---- accuracy -----------------------------------------------------------------------------------------------------
 
 
@@ -300,6 +317,20 @@ def test_plots_of_random_shapes_and_of_the_host(tmp_path):
 def test_no_plot_of_speed_without_a_limit(accuracy_rows, tmp_path):
     made = plots.write(accuracy_rows, "a machine", "a CPU", tmp_path)
     assert [path.name for path in made] == ["exact_accuracy.png"]
+
+
+def test_a_verdict_counts_the_rows_that_break_a_promise():
+    rows = [timed("full", "float32", 2**20, "uniform", {"deterministic": 0.5, "atomic": 0.9}) for _ in range(3)]
+    kept = {"distinct": 1, "runs": 9, "equals_cpu": True}
+    for row, broken in zip(rows, ({}, {"distinct": 2}, {"equals_cpu": False}), strict=True):
+        row["contenders"]["deterministic"] |= kept | broken
+        row["contenders"]["atomic"]["distinct"] = 2  # which it may have
+    text = report.verdict(rows, [{"met": True}, {"met": False}])
+    assert text.splitlines() == [
+        "CUDA, 3 rows; bits repeat in 2 of 3 checked; CPU and CUDA agree in 2 of 3 checked",
+        "CUDA, deterministic, geometric means: 2.00 x torch's speed over 3 rows, 2.00 x the limit's time over 3 rows",
+        "targets: 1 of 2 met; --targets lists them",
+    ]
 
 
 def test_tables(accuracy_rows):
