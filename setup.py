@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import setuptools
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -10,10 +11,12 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))  # not there in a PEP 517 build
 from native_build import BuildError, build, find_torch  # noqa: E402
 
-try:
-    from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:
-    sys.exit("torch_reduce needs setuptools >= 70.1 to be installed: upgrade it, or leave out --no-build-isolation.")
+if int(setuptools.__version__.partition(".")[0]) < 77:
+    sys.exit(
+        f"torch_reduce is built by setuptools >= 77, and {sys.executable} has {setuptools.__version__}: "
+        "upgrade it, or leave out --no-build-isolation."
+    )
+from setuptools.command.bdist_wheel import bdist_wheel  # noqa: E402
 
 
 class CMakeBuild(build_ext):

@@ -3,7 +3,7 @@
 The torch of the Python that runs this is used where it is a supported one, and whatever else that Python has. What is
 missing is installed into .venv, which sees that Python's packages; without a torch, .venv gets a pinned one and stands
 alone. Where nothing is missing, nothing is installed and no network is needed. The answer is kept in
-build/environment.json for as long as the active Python and its torch stay the same.
+build/environment.json for as long as the active Python, its torch and the requirements stay the same.
 
 Written so that a Python too old for the rest still gets as far as the sentence that says so.
 """
@@ -24,26 +24,26 @@ ANSWER = os.path.join(ROOT, "build", "environment.json")
 
 OLDEST_PYTHON, OLDEST_TORCH, OLDEST_CMAKE = (3, 10), (2, 11), (3, 20)
 PINNED_TORCH = "torch==2.11.0"
-NEEDED = ["numpy", "matplotlib", "tqdm", "tabulate"]
-TESTS = ["pytest", "hypothesis", "xdist"]
-PACKAGES = {"xdist": "pytest-xdist"}  # of modules that have another name
+GROUPS = ("bench", "test", "lint", "docs")  # of pyproject.toml
+MODULES = {"pytest-xdist": "xdist"}  # of packages that have another name
 # Installed along where something is installed anyway. torch.testing._internal imports expecttest, and its samples of
 # inputs are one more source of test cases; make does where ninja is not.
 WELCOME = ["expecttest", "ninja"]
-# Pinned, since what they call well formatted changes from one release to the next.
-LINT = {"ruff": "0.17.5", "clang-format": "23.1.5"}
-# Pinned, since warnings are errors there and a release may have new ones. ruff breaks signatures into lines.
-DOCS = {
-    "mkdocs": "1.6.1",
-    "mkdocs-material": "9.8.2",
-    "mkdocstrings": "1.0.8",
-    "mkdocstrings-python": "2.0.11",
-    "ruff": LINT["ruff"],
-}
 
 
 def say(line):
     print("environment: " + line, file=sys.stderr, flush=True)
+
+
+def group(name):
+    """The requirements of a dependency group of pyproject.toml. By their form: Python 3.10 has no tomllib."""
+    with open(os.path.join(ROOT, "pyproject.toml")) as file:
+        groups = file.read().partition("[dependency-groups]")[2]
+    array = re.search(rf"^{name} = \[(.*?)\]$", groups, re.MULTILINE | re.DOTALL).group(1)
+    found = []
+    for included, requirement in re.findall(r'{ include-group = "(.+?)" }|"(.+?)"', array):
+        found += group(included) if included else [requirement]
+    return found
 
 
 def numbers(version):
@@ -84,19 +84,19 @@ def torch_of(python):
 def missing_in(python, kinds):
     """The requirements that a Python lacks, torch apart: of "tests", "lint" and "docs" for those among the kinds."""
     code = "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if u.find_spec(n) is None])"
-    modules = answer_of([python, "-c", code] + NEEDED + (TESTS if "tests" in kinds else [])).split()
-    missing = [PACKAGES.get(module, module) for module in modules]
+    needed = {MODULES.get(name, name): name for name in group("test" if "tests" in kinds else "bench")}
+    missing = [needed[module] for module in answer_of([python, "-c", code] + list(needed)).split()]
     if not has_tool(python, "cmake", lambda version: numbers(version) >= OLDEST_CMAKE):
         missing.append("cmake>=" + dotted(OLDEST_CMAKE))
     if "lint" in kinds:
-        for name, version in LINT.items():
+        for requirement in group("lint"):
+            name, version = requirement.split("==")
             if not has_tool(python, name, lambda text, version=version: version in text.split()):
-                missing.append(name + "==" + version)
+                missing.append(requirement)
     if "docs" in kinds:
         code = "import sys, importlib.metadata as m; has = {(d.name.lower(), d.version) for d in m.distributions()}; "
         code += "print(*[r for r in sys.argv[1:] if tuple(r.split('==')) not in has])"
-        pinned = [name + "==" + version for name, version in DOCS.items()]
-        missing += [r for r in answer_of([python, "-c", code] + pinned).split() if r not in missing]
+        missing += [r for r in answer_of([python, "-c", code] + group("docs")).split() if r not in missing]
     return missing
 
 
@@ -164,7 +164,7 @@ def identity(active):
 def python_for(kinds):
     active = sys.executable
     with open(__file__, "rb") as file:
-        key = identity(active) + [zlib.crc32(file.read())]
+        key = identity(active) + [zlib.crc32(file.read()), [group(name) for name in GROUPS]]
     try:
         with open(ANSWER) as file:
             kept = json.load(file)
