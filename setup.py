@@ -1,22 +1,46 @@
 """The package for pip. All else than the native library is said in pyproject.toml."""
 
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import setuptools
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.egg_info import egg_info
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))  # not there in a PEP 517 build
-from native_build import BuildError, build, find_torch  # noqa: E402
+from native_build import BuildError, build, find_torch, version_of_build  # noqa: E402
 
 if int(setuptools.__version__.partition(".")[0]) < 77:
     sys.exit(
         f"torch_reduce is built by setuptools >= 77, and {sys.executable} has {setuptools.__version__}: "
-        "upgrade it, or leave out --no-build-isolation."
+        "upgrade it, or let pip build in isolation."
     )
 from setuptools.command.bdist_wheel import bdist_wheel  # noqa: E402
+
+BUILDS = not {"sdist", "egg_info"} & set(sys.argv)  # not so: for no torch, with the plain version
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except BuildError as error:
+        sys.exit(str(error))
+
+
+class Metadata(egg_info):
+    """Adds what is built for to the version: what CMake says, since it decides whether CUDA is built."""
+
+    def finalize_options(self) -> None:
+        if BUILDS:
+            with one_sentence():
+                self.tag_build = "+" + version_of_build().partition("+")[2]
+        super().finalize_options()
 
 
 class CMakeBuild(build_ext):
@@ -25,10 +49,8 @@ class CMakeBuild(build_ext):
 
     def run(self) -> None:
         root = ROOT if self.inplace or self.editable_mode else Path(self.build_lib).absolute()
-        try:
+        with one_sentence():
             build(root / "torch_reduce")
-        except BuildError as error:
-            sys.exit(str(error))
 
     def get_outputs(self) -> list[str]:
         return []
@@ -40,26 +62,25 @@ class CMakeBuild(build_ext):
 class Wheel(bdist_wheel):
     """One wheel for every Python: the library does not link libpython."""
 
+    def run(self) -> None:
+        # setuptools would put into the wheel what an earlier build has left there.
+        shutil.rmtree(self.get_finalized_command("build").build_lib, ignore_errors=True)
+        super().run()
+
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", super().get_tag()[2]
 
 
 def requirement() -> str:
     """The very release built for: torch keeps no binary compatibility between releases."""
-    try:
-        _, version = find_torch()
-    except BuildError:
-        if {"sdist", "egg_info"} & set(sys.argv):  # builds nothing
-            return "torch>=2.11"
-        raise
-    return f"torch=={version.partition('+')[0]}"
+    if not BUILDS:
+        return "torch>=2.11"
+    with one_sentence():
+        return f"torch=={find_torch()[1].partition('+')[0]}"
 
 
-try:
-    setup(
-        ext_modules=[Extension("torch_reduce._native", [])],  # has setuptools run CMakeBuild and tag a platform
-        cmdclass={"build_ext": CMakeBuild, "bdist_wheel": Wheel},
-        install_requires=[requirement()],
-    )
-except BuildError as error:
-    sys.exit(str(error))
+setup(
+    ext_modules=[Extension("torch_reduce._native", [])],  # has setuptools run CMakeBuild and tag a platform
+    cmdclass={"egg_info": Metadata, "build_ext": CMakeBuild, "bdist_wheel": Wheel},
+    install_requires=[requirement()],
+)

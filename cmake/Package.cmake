@@ -15,8 +15,16 @@ else()
   set(_list "[]")
   set(_cuda_version null)
 endif()
+# The version of the package, by PEP 440: what it was built for is the local part, as wheels of a release differ in it.
+# setup.py reads it from the file, for the metadata.
+string(REGEX REPLACE "\\+.*" "" _release "${TORCH_REDUCE_TORCH_VERSION}")
+string(REPLACE "." "" _device "cu${TORCH_REDUCE_CUDA_VERSION}")
+if(NOT TORCH_REDUCE_WITH_CUDA)
+  set(_device cpu)
+endif()
+set(_built "${PROJECT_VERSION}+torch${_release}.${_device}")
 file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/build.json" @ONLY CONTENT
-     [[{"version": "@PROJECT_VERSION@", "torch": "@TORCH_REDUCE_TORCH_VERSION@", "cuda": @_cuda_version@, "architectures": @_list@}
+     [[{"version": "@_built@", "torch": "@TORCH_REDUCE_TORCH_VERSION@", "cuda": @_cuda_version@, "architectures": @_list@}
 ]])
 
 include(CMakePackageConfigHelpers)

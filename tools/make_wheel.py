@@ -48,9 +48,7 @@ def make(out: Path) -> None:
     scripts = tools()
     run([scripts / "python", "-m", "build", "--sdist", "--outdir", out, ROOT])
     made = ROOT / "build" / "wheel"
-    # setuptools would put into the wheel what an earlier build has left there.
-    for folder in (made, ROOT / "build" / "lib"):
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(made, ignore_errors=True)
     # By the tools' Python, as the wheel is for every one; the torch is the active Python's.
     torch = os.environ | {"TORCH_REDUCE_TORCH_DIR": str(find_torch()[0])}
     run([scripts / "python", "-m", "build", "--wheel", "--outdir", made, ROOT], env=torch)

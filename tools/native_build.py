@@ -6,12 +6,13 @@ One build folder for each torch, so that going back and forth between two enviro
 """
 
 import argparse
+import functools
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -27,16 +28,17 @@ def find_torch() -> tuple[Path, str]:
     """The folder and the version of the torch to build for, without importing it.
 
     TORCH_REDUCE_TORCH_DIR names it, if set. The environment's own folders are searched too: in its isolated build, pip
-    takes them off sys.path, but what is installed into the environment has to fit the torch there.
+    takes them off sys.path by variables that -E ignores, but what is installed has to fit the torch there.
     """
-    path = [*sys.path, *(sysconfig.get_path(name) for name in ("purelib", "platlib"))]
+    ask = [sys.executable, "-E", "-c", "import sys; print(*sys.path[1:], sep='\\n')"]
+    path = [*sys.path, *subprocess.run(ask, check=True, capture_output=True, text=True).stdout.splitlines()]
     if given := os.environ.get("TORCH_REDUCE_TORCH_DIR"):
         path = [str(Path(given).parent)]
     spec = PathFinder.find_spec("torch", path)
     if spec is None or spec.origin is None:
         raise BuildError(
             f"torch_reduce is built for the torch of the environment, and {sys.executable} has none: "
-            "install torch >= 2.11 first."
+            "install torch >= 2.11 first, and give uv, whose builds do not see it, --no-build-isolation."
         )
     folder = Path(spec.origin).parent
     version = re.search(r"__version__ = '([^']+)'", (folder / "version.py").read_text())[1]
@@ -99,9 +101,9 @@ def run(command: list[str], show: str) -> None:
             print(line.removeprefix("-- "), flush=True)
 
 
-def build(prefix: Path | None, sanitize: bool = False, target: str | None = None) -> Path:
-    """Brings the libraries under `prefix` up to date: lib/ and include/. With a `target`, that target of CMake's
-    is built instead and nothing is installed. Returns the build folder."""
+@functools.cache  # once a process: setup.py asks for the version, then builds
+def configure(sanitize: bool = False) -> Path:
+    """Brings the build folder for the environment's torch up to date, and returns it."""
     torch, version = find_torch()
     cmake = find_tool("cmake")
     if cmake is None:
@@ -110,14 +112,26 @@ def build(prefix: Path | None, sanitize: bool = False, target: str | None = None
     folder = ROOT / "build" / f"torch-{version}{'-sanitize' if sanitize else '-wheels' if wheels else ''}"
     if wheels:  # may lie in an environment that lasts for one build, so nothing of an earlier one is kept
         shutil.rmtree(folder, ignore_errors=True)
-    configure = [cmake, "-S", str(ROOT), "-B", str(folder), f"-DTORCH_REDUCE_TORCH_DIR={torch}"]
-    configure.append(f"-DTORCH_REDUCE_SANITIZE={'ON' if sanitize else 'OFF'}")
+    command = [cmake, "-S", str(ROOT), "-B", str(folder), f"-DTORCH_REDUCE_TORCH_DIR={torch}"]
+    command.append(f"-DTORCH_REDUCE_SANITIZE={'ON' if sanitize else 'OFF'}")
     if wheels:
-        configure += [f"-DTORCH_REDUCE_NVCC={wheels}", f"-DCMAKE_CUDA_FLAGS=-L{wheels.parent.parent / 'lib'}"]
+        command += [f"-DTORCH_REDUCE_NVCC={wheels}", f"-DCMAKE_CUDA_FLAGS=-L{wheels.parent.parent / 'lib'}"]
     ninja = find_tool("ninja")
     if ninja and not (folder / "CMakeCache.txt").is_file():
-        configure += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
-    run(configure, show="torch_reduce:")
+        command += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
+    run(command, show="torch_reduce:")
+    return folder
+
+
+def version_of_build() -> str:
+    """The version of the package that would be built: with torch and CUDA in its local part (cmake/Package.cmake)."""
+    return json.loads((configure() / "build.json").read_text())["version"]
+
+
+def build(prefix: Path | None, sanitize: bool = False, target: str | None = None) -> Path:
+    """Brings the libraries under `prefix` up to date: lib/ and include/. With a `target`, that target of CMake's
+    is built instead and nothing is installed. Returns the build folder."""
+    folder, cmake = configure(sanitize), find_tool("cmake")
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     command = [cmake, "--build", str(folder), "--parallel", jobs, *(["--target", target] if target else [])]
     if subprocess.run(command).returncode != 0:

@@ -18,6 +18,7 @@ import torch_reduce
 PACKAGE = Path(torch_reduce.__path__[0])
 LIBRARY = PACKAGE / "lib" / "libtorch_reduce.so"
 CORE = PACKAGE / "lib" / "libtorch_reduce_core.so"
+VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
 BUILD = Path("lib", "cmake", "TorchReduce", "build.json")
 both = pytest.mark.parametrize("library", [LIBRARY, CORE], ids=lambda library: library.stem)
 CMAKE = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
@@ -73,8 +74,7 @@ EXPORTS = {
 def test_shows_what_its_header_declares(library: Path):
     """And nothing else: no symbol of the CUDA runtime inside, of torch's or of the standard library's templates."""
     symbols = [line.split(" ", 2) for line in output_of("nm", "-DC", "--defined-only", library).splitlines()]
-    version = re.search(r'^version = "(\d+\.\d+)', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
-    node = f"TORCH_REDUCE_{'CORE_' if library == CORE else ''}{version}"
+    node = f"TORCH_REDUCE_{'CORE_' if library == CORE else ''}{VERSION.rpartition('.')[0]}"
     # What the core shows to its neighbour alone has another version.
     private = "TORCH_REDUCE_PRIVATE"
     assert {name for _, kind, name in symbols if kind == "A"} - {private} == {node}
@@ -168,7 +168,7 @@ def test_cuda_can_be_left_out(tmp_path: Path):
     line = f"torch_reduce: CPU only, for torch {torch.__version__} (CUDA not built: TORCH_REDUCE_CUDA=0)"
     assert line in done.stdout
     assert json.loads((tmp_path / "build.json").read_text()) == {
-        "version": torch_reduce.__version__,
+        "version": f"{VERSION}+torch{torch.__version__.partition('+')[0]}.cpu",
         "torch": torch.__version__,
         "cuda": None,
         "architectures": [],

@@ -8,6 +8,7 @@ import typing
 
 import torch
 from folders import ROOT, TESTS
+from packaging.version import Version
 
 import torch_reduce
 from torch_reduce import __main__ as program
@@ -16,7 +17,15 @@ from torch_reduce.testing import OPS
 
 def test_version():
     (written,) = re.findall(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert torch_reduce.__version__ == written
+    build = torch_reduce.build_info()
+    device = "cu" + build["cuda_version"].replace(".", "") if build["cuda"] else "cpu"
+    assert torch_reduce.__version__ == f"{written}+torch{torch.__version__.partition('+')[0]}.{device}"
+    assert str(Version(torch_reduce.__version__)) == torch_reduce.__version__  # as PEP 440 writes it
+
+
+def test_version_has_an_entry():
+    versions = re.findall(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert versions[0] == torch_reduce.__version__.partition("+")[0]
 
 
 def test_names_are_public_ones():

@@ -55,12 +55,30 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_names_its_torch(wheel: Path):
+def values(wheel: Path, field: str) -> list[str]:
+    """Those of a field of the wheel's metadata."""
     with zipfile.ZipFile(wheel) as file:
         (metadata,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
-        text = file.read(metadata).decode()
+        return re.findall(rf"^{field}: (.*)$", file.read(metadata).decode(), re.MULTILINE)
+
+
+def test_names_its_torch(wheel: Path):
     release = torch.__version__.partition("+")[0]
-    assert re.findall(r"^Requires-Dist: (.*)$", text, re.MULTILINE) == [f"torch=={release}"]
+    assert values(wheel, "Requires-Dist") == [f"torch=={release}"]
+
+
+def test_versions_agree(wheel: Path, clean: Path):
+    """Of the file, of its metadata, and of the package installed from it."""
+    version = torch_reduce.__version__
+    assert wheel.name.startswith(f"torch_reduce-{version}-")
+    assert values(wheel, "Version") == [version]
+    ask = "import importlib.metadata as m, torch_reduce as r; print(r.__version__, m.version('torch_reduce'))"
+    assert must(clean, "-I", "-c", ask).split() == [version, version]
+
+
+def test_names_its_license(wheel: Path):
+    assert values(wheel, "License-Expression") == ["BSD-3-Clause"]
+    assert values(wheel, "License-File") == ["LICENSE"]
 
 
 def test_one_for_every_python(wheel: Path):
@@ -107,12 +125,38 @@ def test_a_consumer_is_built_through_it(clean: Path, tmp_path: Path):
 
 def test_source_distribution_has_what_a_build_reads(made: Path):
     (archive,) = made.glob("*.tar.gz")
+    version = torch_reduce.__version__.partition("+")[0]  # it is for every torch
+    assert archive.name == f"torch_reduce-{version}.tar.gz"
+    assert f"\nVersion: {version}\n" in must("tar", "xzOf", archive, f"torch_reduce-{version}/PKG-INFO")
     names = {name.partition("/")[2] for name in must("tar", "tzf", archive).split()}
     needed = {"CMakeLists.txt", "pyproject.toml", "setup.py", "tools/build_backend.py", "tools/native_build.py"}
+    needed |= {"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"}
     needed |= {str(path.relative_to(ROOT)) for folder in ("cmake", "include") for path in (ROOT / folder).rglob("*.*")}
     needed |= {str(path.relative_to(ROOT)) for path in (ROOT / "csrc").rglob("*.*")}
     assert needed <= names
     assert not {name for name in names if name.startswith(("tests/", "benchmarks/", "build/"))}
+
+
+# ---- which torch is built for ------------------------------------------------------------------------------------
+
+
+def test_torch_is_found_in_an_isolated_build():
+    """-S leaves the environment's packages out, as pip does."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import native_build as n; print(n.find_torch()[1])"
+    )
+    assert must(sys.executable, "-S", "-c", code).strip() == torch.__version__
+
+
+def test_environment_without_torch_is_named(tmp_path: Path):
+    must(sys.executable, "-m", "venv", "--without-pip", tmp_path)
+    python = tmp_path / "bin" / "python"
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import native_build as n; n.find_torch()"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr.splitlines()[-1] == (
+        f"native_build.BuildError: torch_reduce is built for the torch of the environment, and {python} has none: "
+        "install torch >= 2.11 first, and give uv, whose builds do not see it, --no-build-isolation."
+    )
 
 
 # ---- what the backend asks pip for -------------------------------------------------------------------------------
