@@ -13,6 +13,10 @@ import torch
 
 import torch_reduce
 
+try:
+    import numpy  # noqa: F401
+except ModuleNotFoundError:
+    sys.exit("python -m torch_reduce compares with a model in NumPy, which is missing: pip install numpy.")
 from ._schemas import SCANS
 from .scan_model import SCANNED, scan_model
 from .testing import OPS, bits, fill, function_of, model

@@ -1,6 +1,7 @@
 """Finds the native library, checks that it fits the torch of this process, and loads it when imported."""
 
 import json
+import sys
 from pathlib import Path
 from typing import TypedDict
 
@@ -10,10 +11,21 @@ _FOLDER = Path(__file__).parent / "lib"
 _LIBRARY = _FOLDER / "libtorch_reduce.so"
 _CORE = _FOLDER / "libtorch_reduce_core.so"  # which the other needs beside it
 _BUILD = _FOLDER / "cmake" / "TorchReduce" / "build.json"
-_REMEDY = "build it with `make build` or `pip install --no-build-isolation .` in the source tree"
 
 cmake_prefix_path = str(Path(__file__).parent)
 """Where CMake finds the package: ``-DCMAKE_PREFIX_PATH=...`` for ``find_package(TorchReduce)``."""
+
+
+def remedy() -> str:
+    """What to do where the library does not load: in a source tree, another package may be the one that was meant."""
+    for folder in sys.path:
+        package = Path(folder, "torch_reduce").resolve()
+        if package != Path(__file__).resolve().parent and (package / "lib" / _LIBRARY.name).is_file():
+            return (
+                f"Python found the package {_FOLDER.parent} first, which hides the installed {package}: "
+                "start Python in another folder, or build the first with `make build`"
+            )
+    return "build it with `make build`, or install it with `pip install .`, in the source tree"
 
 
 def mismatch(build: dict, torch_version: str, torch_cuda: str | None) -> str | None:
@@ -38,7 +50,7 @@ def mismatch(build: dict, torch_version: str, torch_cuda: str | None) -> str | N
         reason = f"was built with CUDA {cuda} for torch {built}, but this torch {found} uses CUDA {torch_cuda}"
     else:
         return None
-    return f"the native library of torch_reduce {reason}: {_REMEDY}."
+    return f"the native library of torch_reduce {reason}: {remedy()}."
 
 
 def load() -> dict:
@@ -52,7 +64,7 @@ def load() -> dict:
             the same mistake would show as an undefined symbol.
     """
     if not all(file.is_file() for file in (_LIBRARY, _CORE, _BUILD)):
-        raise ImportError(f"the native library of torch_reduce is missing from {_FOLDER}: {_REMEDY}.")
+        raise ImportError(f"the native library of torch_reduce is missing from {_FOLDER}: {remedy()}.")
     build = json.loads(_BUILD.read_text())
     if sentence := mismatch(build, torch.__version__, torch.version.cuda):
         raise ImportError(sentence)
@@ -79,4 +91,4 @@ def build_info() -> BuildInfo:
 
 
 __version__: str = load()["version"]
-"""The version of the package."""
+"""The version of the package, and what it was built for, such as ``0.1.0+torch2.11.0.cu130``."""

@@ -126,10 +126,10 @@ def package(tmp_path: Path) -> Path:
     return copy
 
 
-def words_of_import(package: Path) -> str:
+def words_of_import(package: Path, **environment: str) -> str:
     """The last line that a new process says when it imports the package; empty if that works."""
     command = [sys.executable, "-c", "import torch_reduce"]
-    done = subprocess.run(command, cwd=package.parent, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=package.parent, env=os.environ | environment, capture_output=True, text=True)
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
 
@@ -142,6 +142,16 @@ def test_loads_from_another_place(package: Path):
 def test_missing_library_is_named(package: Path, missing: Path):
     shutil.copytree(PACKAGE / "lib", package / "lib", dirs_exist_ok=True, ignore=shutil.ignore_patterns(missing.name))
     assert re.match(r"ImportError: the native library of torch_reduce is missing from \S+:", words_of_import(package))
+
+
+def test_hidden_package_is_named(package: Path, tmp_path: Path):
+    """A source tree that was not built, in the folder where Python starts, hides the installed package."""
+    installed = tmp_path / "site" / "torch_reduce"
+    shutil.copytree(PACKAGE, installed, ignore=shutil.ignore_patterns("__pycache__"))
+    words = words_of_import(package, PYTHONPATH=str(installed.parent))
+    assert f"Python found the package {package} first, which hides the installed {installed}: " in words
+    assert words.endswith("start Python in another folder, or build the first with `make build`.")
+    assert words_of_import(installed, PYTHONPATH=str(package.parent)) == ""
 
 
 def test_library_for_another_torch_is_refused_before_loading(package: Path):
