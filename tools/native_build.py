@@ -48,8 +48,12 @@ def find_torch() -> tuple[Path, str]:
 
 
 def find_tool(name: str) -> str | None:
-    beside = Path(sys.executable).parent / name
-    return str(beside) if beside.is_file() else shutil.which(name)
+    """The command of that name that runs: the environment's own that are Python do not in pip's isolated build."""
+    for folder in (str(Path(sys.executable).parent), None):
+        tool = shutil.which(name, path=folder)
+        if tool and subprocess.run([tool, "--version"], capture_output=True).returncode == 0:
+            return tool
+    return None
 
 
 def cuda_of_torch(folder: Path) -> str | None:

@@ -194,6 +194,24 @@ def test_tools_that_the_machine_lacks_are_asked_for(tmp_path: Path):
     assert missing_tools(**demanded, CUDACXX="/some/nvcc") == "cmake>=3.20 ninja"
 
 
+def test_tools_that_do_not_run_are_passed_by(tmp_path: Path):
+    """As the environment's cmake, a script of Python, in an isolated build."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import native_build as n\n"
+    code += f"sys.executable = {str(tmp_path / 'broken' / 'python')!r}\nprint(n.find_tool('cmake'))"
+    for name, status in (("broken", 1), ("works", 0)):
+        (tmp_path / name).mkdir()
+        tool = tmp_path / name / "cmake"
+        tool.write_text(f"#!/bin/sh\nexit {status}\n")
+        tool.chmod(0o755)
+
+    def found(*folders: str) -> str:
+        path = os.pathsep.join(str(tmp_path / folder) for folder in folders)
+        return must("env", f"PATH={path}", sys.executable, "-c", code).strip()
+
+    assert found("works") == str(tmp_path / "works" / "cmake")
+    assert found("broken") == "None"
+
+
 def test_cuda_12_has_no_nvcc_to_ask_for(tmp_path: Path):
     place = fake_torch(tmp_path / "torch", "2.11.0+cu126", "12.6")
     demanded = {"TORCH_REDUCE_CUDA": "1", "TORCH_REDUCE_TORCH_DIR": place}
