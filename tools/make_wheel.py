@@ -8,6 +8,7 @@ builds for every architecture of a release (cmake/Architectures.cmake).
 """
 
 import argparse
+import fcntl
 import os
 import shutil
 import subprocess
@@ -63,10 +64,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where the two files go")
     out = parser.parse_args().out.absolute()
     shutil.rmtree(out, ignore_errors=True)
-    try:
-        make(out)
-    except BuildError as error:
-        sys.exit(str(error))
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    # One at a time: they share folders of the tree.
+    with (build / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            make(out)
+        except BuildError as error:
+            sys.exit(str(error))
     for path in sorted(out.iterdir()):
         print(f"{path}  {path.stat().st_size / 2**20:.1f} MiB")
 
