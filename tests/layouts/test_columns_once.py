@@ -4,7 +4,15 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce.testing import OPS, assert_same_bits, fill, function_of, typical_gpu, wants_floating
+from torch_reduce.testing import (
+    OPS,
+    assert_same_bits,
+    constrained_plan,
+    fill,
+    function_of,
+    typical_gpu,
+    wants_floating,
+)
 
 DTYPES = [torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.int8, torch.int32, torch.int64]
 # Shape, the reduced dim or dims, and the shape of the tensor of which it is the last corner, if of another: uncut,
@@ -109,7 +117,8 @@ def test_one_launch(shape, dtype, finish, split, grid, block):
     ids=["anywhere", "segments"],
 )
 def test_one_launch_of_other_columns(shape, dim, whole, reads, split, grid):
-    plan = plan_of(shape, dim, whole=whole)
+    with constrained_plan("columns", vector=True):
+        plan = plan_of(shape, dim, whole=whole)
     assert (plan.reads, plan.finish, plan.split, plan.grid, plan.block) == (reads, "cluster", split, grid, 256), plan
 
 
