@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from . import functional
+from ._bits import bits
 
 Result = Tensor | tuple[Tensor, ...]
 Call = Callable[[Tensor], Result]
@@ -18,7 +19,6 @@ ALONE = 8  # outputs that are reduced alone, at the most
 ROUNDS = (3, 301)  # samples of a time, at the least and at the most
 SAMPLE = 200e-6  # seconds of a sample, at the least: far above what a clock or an event costs
 MOST_CALLS = 1000  # of a sample
-_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 # ---- error --------------------------------------------------------------------------------------------
@@ -63,13 +63,7 @@ def largest_error(result: Tensor, exact: Tensor) -> float:
 
 def same_bits(a: Tensor, b: Tensor) -> bool:
     """Whether shapes, dtypes and bits are equal, all NaN being the same."""
-    return a.dtype == b.dtype and torch.equal(_bits(a), _bits(b))
-
-
-def _bits(x: Tensor) -> Tensor:
-    if x.is_floating_point():
-        x = torch.where(x.isnan(), torch.full_like(x, math.nan), x)
-    return x.contiguous().view(_BITS[x.element_size()])
+    return a.dtype == b.dtype and torch.equal(bits(a), bits(b))
 
 
 def repeats(call: Callable[[Tensor], Tensor], x: Tensor, first: Tensor, deadline: float) -> tuple[int, bool]:

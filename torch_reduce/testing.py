@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import explain, functional
+from . import _bits, explain, functional
 from ._schemas import REDUCTIONS
 from .model import MEANING, Dims, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
 
@@ -126,9 +126,6 @@ def gives_floating(op: str) -> bool:
     return wants_floating(op) or MEANING[op].natural is not None
 
 
-_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-
-
 # ---- fills --------------------------------------------------------------------------------------------
 
 
@@ -225,10 +222,7 @@ def error_bound(
 
 def bits(x: Tensor) -> Tensor:
     """The bits of ``x`` as integers on the CPU, every NaN made the same one."""
-    x = x.detach().cpu()
-    if x.dtype.is_floating_point:
-        x = torch.where(x.isnan(), torch.full_like(x, math.nan), x)
-    return x.contiguous().view(_BITS[x.element_size()])
+    return _bits.bits(x.detach().cpu())
 
 
 def assert_same_bits(actual: Tensor, expected: Tensor, what: str = "") -> None:
