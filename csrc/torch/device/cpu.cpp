@@ -19,9 +19,7 @@ struct Cpu {
   static void permit(const Request&, const Checked&, const at::Tensor&) {}
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
     const Problem p = make_problem(r, checked, self, out.strides());
-    // To ask for the number of threads takes as long as the plan of a small call, which needs none but its own.
-    const bool alone = !is_accumulated(p) && cpu::is_for_one_thread(p.layout);
-    const cpu::Threads threads = alone ? cpu::Threads{1, nullptr} : torch_threads();
+    const cpu::Threads threads = cpu::is_for_one_thread(p) ? cpu::Threads{1, nullptr} : torch_threads();
     cpu::reduce(cpu_work_for(p, threads.count), self.const_data_ptr(), out.mutable_data_ptr(), threads);
   }
 

@@ -15,6 +15,8 @@ constexpr int64_t kPiecesPerThread = 4, kLeastPiece = 16;
 
 }  // namespace
 
+bool is_scan_for_one_thread(const Layout& l) { return l.n < kAlone && l.outputs < kAlone && l.n * l.outputs < kAlone; }
+
 ScanPlan make_scan_plan(const Problem& p, int threads) {
   const Layout& l = p.layout;
   ScanPlan plan;
@@ -23,7 +25,7 @@ ScanPlan make_scan_plan(const Problem& p, int threads) {
   if (is_empty(p)) return plan;
   const KeptDim inner = l.kept_dims > 0 ? l.kept[l.kept_dims - 1] : KeptDim{1, 0, 0};
   plan.across = l.kept_dims > 0 && (l.n <= kFew || std::abs(inner.in_stride) < std::abs(scanned_stride(p)));
-  plan.alone = threads <= 1 || l.n * l.outputs < kAlone;
+  plan.alone = threads <= 1 || is_scan_for_one_thread(l);
   const int64_t wanted = ceil_div(threads * kPiecesPerThread, l.outputs);
   if (!plan.alone && wanted > 1 && chunks > kLeastPiece) {
     plan.piece_chunks = std::max(kLeastPiece, power_of_two_above(ceil_div(chunks, wanted)));

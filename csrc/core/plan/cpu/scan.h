@@ -11,6 +11,10 @@ struct ScanPlan {
   int64_t piece_chunks = 0;  // of each but the last: a power of two
   bool alone = true;         // in one thread
 };
+
+// Whether the scan is so small that waking other threads takes longer.
+TR_SHARED bool is_scan_for_one_thread(const Layout& layout);
+
 TR_SHARED ScanPlan make_scan_plan(const Problem& problem, int threads);
 
 }  // namespace torch_reduce::cpu

@@ -14,6 +14,13 @@ struct Work {
   std::variant<CpuPlan, ExactPlan, ScanPlan> plan;
 };
 
+// Whether work is planned for one thread, however many there are: so nobody need ask, which takes as long as the plan
+// of a small call.
+inline bool is_for_one_thread(const Problem& problem) {
+  if (problem.scan_stride) return is_scan_for_one_thread(problem.layout);
+  return !is_accumulated(problem) && is_for_one_thread(problem.layout);
+}
+
 // For as many threads. `words`: the results are superaccumulators. Throws as make_plan does.
 inline Work make_work(const Problem& problem, int threads, const Constraint& constraint = {}, bool words = false) {
   if (problem.scan_stride) return {problem, make_scan_plan(problem, threads)};
