@@ -52,6 +52,15 @@ def cases(drawn: int) -> list[Case]:
     return [c for c in chosen + others if c.memory_elements * c.dtype.itemsize <= MOST]
 
 
+def exact_cases(drawn: int) -> list[Case]:
+    """Floating sums: those of the benchmark's suites, and as many random ones as are asked for."""
+    chosen = shapes.exact_shapes(False, MOST) + shapes.hard() + shapes.layouts() + shapes.random_shapes(False)
+    odd = itertools.chain.from_iterable(shapes.random_shapes(False, seed=seed) for seed in itertools.count(11))
+    chosen += itertools.islice(odd, drawn)
+    chosen = [c for c in chosen if c.dtype.is_floating_point]
+    return [c for c in chosen if c.memory_elements * c.dtype.itemsize <= MOST]
+
+
 def named() -> list[Case]:
     """Layouts between two families, where choices were once thresholds."""
     both, fp32, wide = (torch.float32, torch.bfloat16), (torch.float32,), (torch.int64, torch.float64)
@@ -123,8 +132,10 @@ def candidates(x: torch.Tensor, case: Case, mode: str) -> list[tuple[str, bool, 
     return found
 
 
-def modes_of(x: torch.Tensor, case: Case) -> dict[str, list[tuple[str, bool, dict]]]:
-    """The candidates of each mode that has some of its own."""
+def modes_of(x: torch.Tensor, case: Case, exact: bool) -> dict[str, list[tuple[str, bool, dict]]]:
+    """The candidates of each mode that has some of its own, or of exact."""
+    if exact:
+        return {"exact": candidates(x, case, "exact")}
     found = {"deterministic": candidates(x, case, "deterministic")}
     if contenders.has_modes(case):
         atomic = candidates(x, case, "atomic")
@@ -164,6 +175,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the JSON file to write")
     parser.add_argument("--rounds", type=int, default=5, help="samples of each plan")
     parser.add_argument("--drawn", type=int, default=300, help="reductions beside those of the benchmark's suites")
+    parser.add_argument("--exact", action="store_true", help="the plans of exact sums in place of the other modes'")
     parser.add_argument("--seconds", type=float, default=420, help="after which no other reduction is begun")
     arguments = parser.parse_args()
     if reason := why_not():
@@ -171,7 +183,7 @@ def main() -> int:
     device = torch.device("cuda", torch.cuda.current_device())
     flush, rows, began = Flush(device), [], time.monotonic()
     groups: dict[torch.dtype, list[Case]] = {}
-    for case in cases(arguments.drawn):
+    for case in (exact_cases if arguments.exact else cases)(arguments.drawn):
         groups.setdefault(case.dtype, []).append(case)
     for dtype, group in groups.items():
         nbytes = max(POOL, *(case.memory_elements * dtype.itemsize for case in group))
@@ -183,7 +195,7 @@ def main() -> int:
                 break
             inputs = cut(pool, case)
             x = inputs.tensors[0]
-            for mode, found in modes_of(x, case).items():
+            for mode, found in modes_of(x, case, arguments.exact).items():
                 recordings = {}
                 for i, (family, vector, _) in enumerate(found):
                     with constrained_plan(family, vector=vector):

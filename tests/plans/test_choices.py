@@ -1,6 +1,7 @@
 """The plans that are chosen for every shape of the benchmark, and for 2,000 others: each reads only what is there and
 aligned, is a valid launch, and has the least estimate. Legality is derived here anew, from sizes and strides."""
 
+import contextlib
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from launches import check
 import torch_reduce
 from benchmarks.measure.contenders import has_modes
 from benchmarks.tune import choices
+from torch_reduce.testing import constrained_plan
 
 CASES = choices.cases(drawn=2000)
 PARTS = 8
@@ -84,6 +86,26 @@ def test_choices_are_legal(part):
             check(plan, x)
             described = vars(plan)
             assert (reason := why_not(described, x, case, mode)) is None, (reason, case, plan)
+
+
+def test_exact_reads_16_bytes_where_it_can():
+    """Kernels that read by elements take up to three times as long."""
+    seen = set()
+    for case in choices.exact_cases(drawn=200):
+        x = case.view(torch.empty(case.memory_elements, dtype=case.dtype, device="meta"))
+
+        def explain(x=x, case=case):
+            return torch_reduce.explain(x, list(reduced_dims(case)), mode="exact", device="cuda")
+
+        can = False
+        for family in ("rows", "short_rows", "columns"):
+            with constrained_plan(family, vector=True), contextlib.suppress(RuntimeError):
+                read = vars(explain()) | {"reads": "16 bytes"}  # what begins anywhere reads them too: no reason to
+                can |= why_not(read, x, case, "atomic") is None
+        plan = explain()
+        assert plan.vector or not can, (case, plan)
+        seen.add((plan.family, plan.vector))
+    assert seen == {(family, vector) for family in ("rows", "short_rows", "columns") for vector in (True, False)}
 
 
 def test_what_is_not_legal_is_found():

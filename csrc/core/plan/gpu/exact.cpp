@@ -15,6 +15,29 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
 
+// Whether lanes side by side should have an output each. These have to be many, and nearer in memory than the elements
+// of one, unless those are too few for a warp.
+bool outputs_are_near(const Layout& l, DType in) {
+  const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(in)) < kColumnsLeastBytes;
+  if (small || l.kept_dims == 0 || l.reduced_dims == 0) return false;
+  const KeptDim& kept = l.kept[l.kept_dims - 1];
+  const ReducedDim& reduced = l.reduced[l.reduced_dims - 1];
+  const bool fills_warp = reduced.stride == 1 && reduced.size >= kWarp;
+  return kept.size >= kWarp / 4 && (kept.in_stride < reduced.stride || !fills_warp);
+}
+
+// No order is kept, so that the layout decides: 16 bytes at a time where lanes stay busy, and else what is near.
+Constraint choose(const planning::Shape& s, const Problem& p, bool vectors, bool of_any_place) {
+  const Layout& l = p.layout;
+  const auto say = [](Family family, bool vector) { return Constraint{static_cast<int>(family), vector, 0}; };
+  const bool is_short = l.n <= kShortRowsMost, aligned = s.row_vector || s.row_segmented;
+  if (vectors && (s.column_vector || s.column_segmented)) return say(Family::Columns, true);
+  if (vectors && s.short_vector) return say(Family::ShortRows, true);
+  if (vectors && !is_short && (aligned || of_any_place)) return say(Family::Rows, aligned);
+  if (s.columns && outputs_are_near(l, p.in)) return say(Family::Columns, false);
+  return say(is_short ? Family::ShortRows : Family::Rows, false);
+}
+
 void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
   const Layout& l = p.layout;
   const bool vector = loads_vectors(plan.access);
@@ -142,10 +165,12 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   // The kernels that read 16 bytes number outputs with 32 bits.
   const bool numbered = l.outputs < int64_t{1} << 30;
   const int vector = numbered ? c.vector : 0;
-  // Rows at any place in memory are read 16 bytes at a time, as no order is kept.
+  // Rows at any place in memory are read 16 bytes at a time.
   const bool contiguous = l.kept_dims <= 1 && l.reduced_dims == 1 && l.reduced[0].stride == 1 && vector != 0;
   const bool of_any_place = contiguous && (c.family < 0 || c.family == static_cast<int>(Family::Rows));
-  const Plan found = make_plan(other, gpu, Constraint{c.family, of_any_place ? -1 : vector, 0});
+  const Constraint asked = c.family < 0 && c.vector < 0 ? choose(planning::inspect(other), p, numbered, of_any_place)
+                                                        : Constraint{c.family, of_any_place ? -1 : vector, 0};
+  const Plan found = make_plan(other, gpu, asked);
   plan.words = words;
   const Family family = family_of(found);
   const bool aligned = found.access == Access::Contiguous || found.access == Access::Segmented;
@@ -155,7 +180,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
     plan.access = Access::Contiguous;
     span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
   }
-  if (vector == 1 && !loads_vectors(plan.access)) {
+  if (c.vector == 1 && !loads_vectors(plan.access)) {
     planning::refuse(std::string("no 16-byte loads in ") + name(family));
   }
   switch (family) {

@@ -45,6 +45,8 @@ constexpr int kRowsMostLoads = 8;           // where a warp has at least
 constexpr int64_t kRowsMostLoadsTiles = 4;  // so many tiles, and is one of the 16 of its SM
 constexpr int kRowsElements = 16;
 
+// Rows of up to so many elements share a warp, also where 16 bytes at a time would take one for each.
+constexpr int64_t kShortRowsMost = 128;
 // Rows that a group of lanes takes side by side; elements of a lane are loads of their own where they are read singly.
 TR_HD constexpr int short_rows_unroll(int loads) { return loads > 1 ? 2 : tuning::kShortRowsUnroll; }
 
@@ -52,6 +54,8 @@ TR_HD constexpr int short_rows_unroll(int loads) { return loads > 1 ? 2 : tuning
 constexpr int64_t kDirectRows = 16;
 constexpr int64_t kDirectSomeRows = 64, kDirectSomeLanesPerSm = 192;
 constexpr int64_t kDirectMostRows = 1 << 10, kDirectLanesPerSm = 1024;
+// Elements that are not read 16 bytes at a time are columns from so many bytes up: their CTAs take longer to begin.
+constexpr int64_t kColumnsLeastBytes = 1 << 18;
 // Of a lane in a tile; those of the next tile are under way.
 constexpr int kColumnsLoads = 8;
 constexpr int kShortColumnsLoads = 4;
