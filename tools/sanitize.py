@@ -58,7 +58,7 @@ def cuda(arguments: list[str]) -> int:
     build(ROOT / "torch_reduce")
     # Each tensor is an allocation of its own, so that a read past its end is one past an allocation.
     environment = dict(os.environ, PYTORCH_NO_CUDA_MEMORY_CACHING="1")
-    ours = ["--kernel-regex", "kns=torch_reduce"]
+    ours = ["--kernel-name", "kns=torch_reduce"]
     # initcheck has to see torch's kernels too, as they write the inputs.
     runs = [("memcheck", ours, arguments), ("racecheck", ours, arguments), ("initcheck", [], arguments)]
     if arguments == SUBSET:
