@@ -207,9 +207,7 @@ def test_samples_of_torch(device, scan):
                 eps = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
                 # Each of ours and of fp64's is off by at most n roundings, of half an eps, of what is added or
                 # multiplied. An exponential is off by those of its argument too, and of itself.
-                scale = {"cumsum": lambda: twin(x.abs(), dim), "cumprod": truth.abs, "logcumsumexp": lambda: 1.0}[
-                    scan
-                ]()
+                scale = twin(x.abs(), dim) if scan == "cumsum" else truth.abs() if scan == "cumprod" else 1.0
                 if scan == "logcumsumexp":
                     n += (x.amax() - x.amin()).item() + 4 if x.numel() else 0
                 last = torch.finfo(expected.dtype)
