@@ -14,7 +14,7 @@ help:
 	@echo "make tune       build, measure this GPU, and print the tuning to commit; TUNE_ARGS=columns_tile: that value alone"
 	@echo "make ladder     build, and climb the teaching kernels one by one; LADDER_ARGS goes to python -m benchmarks.ladder"
 	@echo "make format     rewrite the sources with clang-format and ruff"
-	@echo "make lint       check them, changing nothing"
+	@echo "make lint       check them and the types, changing nothing"
 	@echo "make docs       build the documents as a site in build/site; a warning is an error"
 	@echo "make sanitize   run tests under ASan and UBSan, and on a GPU under compute-sanitizer"
 	@echo "make clean      remove what was built, and .venv"

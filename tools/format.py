@@ -1,4 +1,5 @@
-"""Formats the sources with clang-format and ruff; with --check it only says what is not well formatted, and fails."""
+"""Formats the sources with clang-format and ruff. With --check it is the project's lint, and changes nothing: it says
+what is not well formatted, what ruff warns of and what mypy finds in the package, and fails."""
 
 import subprocess
 import sys
@@ -27,11 +28,13 @@ def main() -> int:
             ["clang-format", "--dry-run", "-Werror", *cpp],
             ["ruff", "check", "--quiet", *python],
             ["ruff", "format", "--quiet", "--check", "--diff", *python],
+            ["mypy", "--no-error-summary", f"--python-executable={sys.executable}"],  # which has the torch
         ]
     else:
         commands = [["clang-format", "-i", *cpp], ["ruff", "check", "--fix", *python], ["ruff", "format", *python]]
     failed = [command[0] for command in commands if subprocess.run(command, cwd=ROOT).returncode != 0]
-    print(f"{'not ' if failed else ''}well formatted: {len(cpp)} C++ and CUDA files, {len(python)} Python files")
+    words = f"failed: {', '.join(dict.fromkeys(failed))}" if failed else "nothing to mend" if check else "formatted"
+    print(f"{len(cpp)} C++ and CUDA files, {len(python)} Python files: {words}")
     return 1 if failed else 0
 
 

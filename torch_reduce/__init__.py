@@ -12,14 +12,15 @@ here are thin typed names for them. Three modes, three promises:
 """
 
 from ._library import BuildInfo, __version__, build_info, cmake_prefix_path  # loads the library, so it comes first
+
+# isort: split
+from . import functional, scans
 from .arguments import Mode
 from .comparison import Comparison, ComparisonRow, compare
 from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import *  # noqa: F403 (the registered operators)
-from .functional import __all__ as _operators
 from .plan import Plan, explain
 from .scans import *  # noqa: F403 (the registered scans)
-from .scans import __all__ as _scans
 from .vmap import register as _register_vmap
 
 _register_vmap()
@@ -38,9 +39,9 @@ __all__ = [
     "exact_normalize",
     "exact_round",
     "explain",
-    *_operators,
-    *_scans,
 ]
+__all__ += functional.__all__
+__all__ += scans.__all__
 
 
 def __dir__() -> list[str]:

@@ -18,11 +18,18 @@ try:
 except ModuleNotFoundError:
     sys.exit("python -m torch_reduce compares with a model in NumPy, which is missing: pip install numpy.")
 from ._schemas import SCANS
+from .model import Dims
 from .scan_model import SCANNED, scan_model
 from .testing import OPS, bits, fill, function_of, model
 
 # Shapes and dims, by every family of kernels.
-CASES = [((40, 1030), 1), ((300, 7), 1), ((1500, 33), 0), ((2, 600, 3), (0, 2)), ((70_001,), None)]
+CASES: list[tuple[tuple[int, ...], Dims]] = [
+    ((40, 1030), 1),
+    ((300, 7), 1),
+    ((1500, 33), 0),
+    ((2, 600, 3), (0, 2)),
+    ((70_001,), None),
+]
 DTYPES = (torch.float32, torch.bfloat16, torch.float64)
 # The sum of fill((n,), float32), as bits: tests/data/vectors.json.
 SUMS = {1: 0xBC283900, 1_025: 0x43AFBAF7, 65_553: 0xC533F568, 1_000_003: 0xC5E4458A}
@@ -43,7 +50,7 @@ def installation() -> Iterator[str]:
 def wrong_bits(device: str) -> Iterator[str]:
     """The cases whose results have other bits than the contract says, in words; after each that is right, nothing."""
     for n, expected in SUMS.items():
-        found = bits(torch_reduce.sum(fill((n,), torch.float32).to(device))).item() & 0xFFFFFFFF
+        found = int(bits(torch_reduce.sum(fill((n,), torch.float32).to(device))).item()) & 0xFFFFFFFF
         yield "" if found == expected else f"sum of {n} elements: {found:08x}, not {expected:08x}"
     for op in OPS:
         for shape, dim in CASES:

@@ -46,7 +46,7 @@ def mismatch(build: dict, torch_version: str, torch_cuda: str | None) -> str | N
         reason = f"was built for torch {built}, but this is torch {found}"
     elif cuda and torch_cuda is None:
         reason = f"was built with CUDA {cuda} for torch {built}, but this is torch {found} without CUDA"
-    elif cuda and cuda.partition(".")[0] != torch_cuda.partition(".")[0]:
+    elif cuda and torch_cuda and cuda.partition(".")[0] != torch_cuda.partition(".")[0]:
         reason = f"was built with CUDA {cuda} for torch {built}, but this torch {found} uses CUDA {torch_cuda}"
     else:
         return None

@@ -1,8 +1,8 @@
 """The arguments of the functions, as the operators take them."""
 
 import operator
-from collections.abc import Sequence
-from typing import Literal, SupportsIndex, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, SupportsIndex, TypedDict, cast
 
 import torch
 from torch import Tensor
@@ -27,7 +27,8 @@ class TorchNames(TypedDict, total=False):
     keepdims: bool
 
 
-_OF_PYTHON = {float: torch.float64, int: torch.int64, bool: torch.bool}
+_OF_PYTHON: dict[type, torch.dtype] = {float: torch.float64, int: torch.int64, bool: torch.bool}
+_READERS: tuple[Callable[[Any], int | list[int]], ...] = (operator.index, list)
 
 
 def as_dims(dim: Dims) -> Sequence[int] | int | None:
@@ -36,15 +37,16 @@ def as_dims(dim: Dims) -> Sequence[int] | int | None:
     Raises:
         TypeError: it is neither an integer nor some of them.
     """
-    kind = type(dim)
-    if kind is int:
+    if dim is None:
+        return None
+    if type(dim) is int:
         return [dim] if torch.compiler.is_compiling() else dim
-    if dim is None or kind is list or kind is tuple:
+    if type(dim) is list or type(dim) is tuple:
         return dim
     if isinstance(dim, torch.SymInt):
-        return [dim]
-    if kind is not bool and not isinstance(dim, str | bytes | dict):
-        for read in (operator.index, list):
+        return [cast(int, dim)]
+    if type(dim) is not bool and not isinstance(dim, str | bytes | dict):
+        for read in _READERS:
             try:
                 return read(dim)
             except TypeError:
@@ -52,7 +54,7 @@ def as_dims(dim: Dims) -> Sequence[int] | int | None:
     raise TypeError(f"reduce: dim is an int or several of them, got {dim!r}")
 
 
-def as_scanned_dim(dim: SupportsIndex | None) -> int:
+def as_scanned_dim(dim: SupportsIndex | None) -> int | torch.SymInt:
     """The one dim of a scan: anything that is an integer to Python.
 
     Raises:
@@ -60,7 +62,7 @@ def as_scanned_dim(dim: SupportsIndex | None) -> int:
     """
     if type(dim) is int or isinstance(dim, torch.SymInt):
         return dim
-    if type(dim) is not bool:
+    if dim is not None and type(dim) is not bool:
         try:
             return operator.index(dim)
         except TypeError:
@@ -69,17 +71,19 @@ def as_scanned_dim(dim: SupportsIndex | None) -> int:
 
 
 def as_dtype(dtype: DType | None) -> torch.dtype | None:
-    """A type of Python becomes torch's."""
-    return _OF_PYTHON.get(dtype, dtype) if type(dtype) is type else dtype
+    """A type of Python becomes torch's. One that torch does not know stays, for the operator to refuse."""
+    return cast(torch.dtype, _OF_PYTHON.get(dtype, dtype)) if isinstance(dtype, type) else dtype
 
 
-def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: TorchNames) -> tuple[Tensor | None, Dims, bool]:
+def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]) -> tuple[Tensor | None, Any, bool]:
     """The tensor, dim and keepdim of a call that gives some of them by torch's other names.
+
+    Their types are those that the function's own annotations give.
 
     Raises:
         TypeError: there is no such argument, or it is given twice.
     """
-    given = {"x": x, "dim": dim, "keepdim": keepdim}
+    given: dict[str, Any] = {"x": x, "dim": dim, "keepdim": keepdim}
     missing = {"x": None, "dim": None, "keepdim": False}
     for name, value in names.items():
         ours = {"input": "x", "axis": "dim", "keepdims": "keepdim"}.get(name)
@@ -91,17 +95,18 @@ def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: TorchNames) -> tu
     return given["x"], given["dim"], given["keepdim"]
 
 
-def check(x: Tensor | None, keepdim: bool) -> None:
-    """Refuses what is no tensor, nor stands for one, and what is neither True nor False.
+def check(x: Tensor | None, keepdim: bool) -> Tensor:
+    """The tensor of a call. Refuses what is none, nor stands for one, and a keepdim that is neither True nor False.
 
     Raises:
         TypeError: x is no tensor, or keepdim no bool.
         NotImplementedError: x is masked.
     """
     if type(x) is not Tensor:
-        if not hasattr(type(x), "__torch_function__"):
+        if x is None or not hasattr(type(x), "__torch_function__"):
             raise TypeError(f"reduce: x is a tensor, got {type(x).__name__}; torch.as_tensor makes one of it")
         if isinstance(x, torch.masked.MaskedTensor):
             raise NotImplementedError("reduce: masked tensors are not supported; fill what is masked, by torch.where")
     if type(keepdim) is not bool:
         raise TypeError(f"reduce: keepdim is True or False, got {keepdim!r}")
+    return x

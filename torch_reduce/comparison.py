@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,6 +27,7 @@ from .arguments import Dims, DType, as_dims, as_dtype, check
 
 _TORCH = {"sumsq": "torch.square, sum", "norm2": "torch.linalg.vector_norm"}  # else torch.<operator>
 _NUMBERS = ("error, ulp", "us", "GB/s")
+_Found = tuple[float | None, int, bool | None, bool | None, bool | None]  # of a row, from error_ulp to same_alone
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,8 @@ def _rows(
     calls: dict[str, Call], x: Tensor, dims: Sequence[int], exact: Tensor | None, nbytes: int, seconds: float
 ) -> tuple[ComparisonRow, ...]:
     """Bits are compared for up to half of the time."""
-    begin, other, found = time.perf_counter(), in_other_layout(x), {}
+    begin, other = time.perf_counter(), in_other_layout(x)
+    found: dict[str, _Found] = {}
     for i, (name, call) in enumerate(calls.items()):
         whole = _whole(call)
         try:
@@ -204,7 +207,7 @@ def _rows(
             same_alone(whole, x, dims, first),
         )
     times = median_times({name: calls[name] for name in found}, x, begin + seconds)
-    nothing = (None, 0, None, None, None)
+    nothing: _Found = (None, 0, None, None, None)
     return tuple(
         ComparisonRow(
             name,
@@ -231,9 +234,9 @@ def _of_mode(op: str, mode: str, dim: Sequence[int] | int | None, options: dict[
     return lambda x: function(x, dim, **options)
 
 
-def _of_torch(op: str, twin: Callable[..., Result] | None, dims: Sequence[int], dtype: torch.dtype | None) -> Call:
+def _of_torch(op: str, twin: Callable[..., Tensor] | None, dims: Sequence[int], dtype: torch.dtype | None) -> Call:
     """torch's own function. One that takes no dtype gets elements of the wider of both types."""
-    function = twin or getattr(torch, op)
+    function: Callable[..., Any] = twin or getattr(torch, op)
 
     def call(x: Tensor) -> Result:
         over = list(dims)

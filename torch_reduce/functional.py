@@ -15,6 +15,7 @@ unless ``torch._inductor.config.emulate_precision_casts`` is set (docs/order.md)
 """
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -23,6 +24,9 @@ from typing_extensions import Unpack
 from ._schemas import REDUCTIONS, Operator
 from .arguments import Dims, DType, Mode, TorchNames, as_dims, as_dtype, check, renamed
 from .jagged import is_jagged, reduce_jagged
+
+if TYPE_CHECKING:
+    from torch.nested._internal.nested_tensor import NestedTensor
 
 _reduce = torch.ops.reduce
 
@@ -41,19 +45,18 @@ def _call_typed(
         x, dim, keepdim = renamed(x, dim, keepdim, names)
     # The overload by its name and no argument at its default: torch would look for the one and parse the others in
     # every call, which takes up to as long as the rest of it.
-    check(x, keepdim)
-    dim = as_dims(dim)
+    x, dims = check(x, keepdim), as_dims(dim)
     if dtype is not None:
         dtype = as_dtype(dtype)
     if type(x) is not Tensor and is_jagged(x):
-        return _call_jagged(op, x, dim, keepdim, out, {"dtype": dtype, "mode": mode})
+        return _call_jagged(op, x, dims, keepdim, out, {"dtype": dtype, "mode": mode})
     if out is not None:
-        return op.out(x, dim, keepdim, dtype=dtype, mode=mode, out=out)
+        return op.out(x, dims, keepdim, dtype=dtype, mode=mode, out=out)
     if dtype is not None or mode != "deterministic":
-        return op.default(x, dim, keepdim, dtype=dtype, mode=mode)
-    if dim is None and not keepdim:
+        return op.default(x, dims, keepdim, dtype=dtype, mode=mode)
+    if dims is None and not keepdim:
         return op.default(x)
-    return op.default(x, dim, keepdim)
+    return op.default(x, dims, keepdim)
 
 
 def _call_plain(
@@ -66,11 +69,10 @@ def _call_plain(
 ) -> Tensor:
     if names:
         x, dim, keepdim = renamed(x, dim, keepdim, names)
-    check(x, keepdim)
-    dim = as_dims(dim)
+    x, dims = check(x, keepdim), as_dims(dim)
     if type(x) is not Tensor and is_jagged(x):
-        return _call_jagged(op, x, dim, keepdim, out, {})
-    return op.default(x, dim, keepdim) if out is None else op.out(x, dim, keepdim, out=out)
+        return _call_jagged(op, x, dims, keepdim, out, {})
+    return op.default(x, dims, keepdim) if out is None else op.out(x, dims, keepdim, out=out)
 
 
 def _call_spread(
@@ -85,32 +87,31 @@ def _call_spread(
 ) -> Tensor:
     if names:
         x, dim, keepdim = renamed(x, dim, keepdim, names)
-    check(x, keepdim)
-    dim = as_dims(dim)
+    x, dims = check(x, keepdim), as_dims(dim)
     if unbiased is not None:
         if correction is not None:
             raise TypeError("reduce: correction and unbiased are one argument, and both are given")
         correction = int(unbiased)
     if type(x) is not Tensor and is_jagged(x):
-        return _call_jagged(op, x, dim, keepdim, out, {"correction": correction})
+        return _call_jagged(op, x, dims, keepdim, out, {"correction": correction})
     if out is not None:
-        return op.out(x, dim, keepdim, correction=correction, out=out)
-    return op.default(x, dim, keepdim, correction=correction)
+        return op.out(x, dims, keepdim, correction=correction, out=out)
+    return op.default(x, dims, keepdim, correction=correction)
 
 
 def _call_jagged(
     op: torch._ops.OpOverloadPacket,
-    x: Tensor,
-    dim: Sequence[int] | int | None,
+    x: "NestedTensor",
+    dims: Sequence[int] | int | None,
     keepdim: bool,
     out: Tensor | None,
-    keywords: dict,
+    keywords: dict[str, Any],
 ) -> Tensor:
     name = op._qualified_op_name.removeprefix("reduce::").removeprefix("_")
     if out is not None:
         raise NotImplementedError(f"reduce::{name}: no out= for nested tensors")
     call = lambda x, dims, keepdim: op.default(x, dims, keepdim, **keywords)  # noqa: E731
-    return reduce_jagged(name, call, x, dim, keepdim)
+    return reduce_jagged(name, call, x, dims, keepdim)
 
 
 def sum(
@@ -629,7 +630,26 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
     return function
 
 
+# By name, for those who check types; and what else is registered.
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "logsumexp",
+    "mean",
+    "norm2",
+    "prod",
+    "std",
+    "std_mean",
+    "sum",
+    "sumsq",
+    "var",
+    "var_mean",
+]
 for _name in REDUCTIONS.keys() - globals().keys():
     globals()[_name] = function_of(REDUCTIONS[_name])
-
-__all__ = sorted(REDUCTIONS)
+__all__.extend(sorted(REDUCTIONS.keys() - set(__all__)))

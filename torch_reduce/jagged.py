@@ -1,16 +1,23 @@
 """Jagged tensors: batches of tensors whose sizes differ in one dim, the ragged one (``torch.nested``)."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from typing_extensions import TypeIs
+
+if TYPE_CHECKING:  # the class of every tensor with that layout, private to torch
+    from torch.nested._internal.nested_tensor import NestedTensor
 
 
-def is_jagged(x: Tensor) -> bool:
+def is_jagged(x: Tensor) -> "TypeIs[NestedTensor]":
     return isinstance(x, Tensor) and x.layout == torch.jagged
 
 
-def reduce_jagged(name: str, call: Callable[..., Tensor], x: Tensor, dim: Sequence[int] | int | None, keepdim: bool):
+def reduce_jagged(
+    name: str, call: Callable[..., Tensor], x: "NestedTensor", dim: Sequence[int] | int | None, keepdim: bool
+) -> Tensor:
     """Reduces a jagged tensor by reductions of strided ones. What is promised of bits holds for each of them.
 
     Args:

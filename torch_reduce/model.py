@@ -7,6 +7,7 @@ some milliseconds.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -127,7 +128,8 @@ def _end_of_range(end: str) -> Callable[[np.dtype], tuple]:
 
     def identity(pair: np.dtype) -> tuple:
         value = pair["value"]
-        limits = {"f": {"min": -np.inf, "max": np.inf}, "b": {"min": False, "max": True}}.get(value.kind)
+        by_kind: dict[str, dict[str, float]] = {"f": {"min": -np.inf, "max": np.inf}, "b": {"min": False, "max": True}}
+        limits = by_kind.get(value.kind)
         return limits[end] if limits else getattr(np.iinfo(value), end), _NO_INDEX
 
     return identity
@@ -211,7 +213,7 @@ def _both(function: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tenso
 
 
 def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
-    return (x if x.is_floating_point() else x.long()).square().sum(dim)
+    return (x if x.is_floating_point() else x.long()).square().sum(reduced_dims(x.ndim, dim))
 
 
 @dataclass(frozen=True)
@@ -240,13 +242,17 @@ class Meaning:
     exact: bool = False  # there is a mode "exact"
     twin: Callable[..., Tensor] | None = None  # the same in torch's words, of a tensor and dims; None: torch.<name>
 
+    def identity_in(self, dtype: np.dtype) -> np.ndarray:
+        """The identity as a 0-d array."""
+        return np.array(self.identity(dtype) if callable(self.identity) else self.identity, dtype)
+
     @property
     def selects(self) -> bool:
         """Whether the result is an element, or the index of one: there must be one, and no result is rounded."""
         return self.index or self.extreme is not None
 
 
-def _of_moments(spread: Callable[[np.ndarray, int, float], np.ndarray], **more: Callable) -> Meaning:
+def _of_moments(spread: Callable[[np.ndarray, int, float], np.ndarray], **more: Any) -> Meaning:
     return Meaning(
         lift=moments,
         combine=added_moments,
@@ -320,8 +326,7 @@ MEANING = {
 
 def canonical(x: np.ndarray, op: str = "sum") -> np.ndarray:
     """Combines the last axis of ``x``, lifted elements of ``op``, in the canonical order, in the type of ``x``."""
-    combine, identity = MEANING[op].combine, MEANING[op].identity
-    identity = np.array(identity(x.dtype) if callable(identity) else identity, x.dtype)
+    combine, identity = MEANING[op].combine, MEANING[op].identity_in(x.dtype)
     n = x.shape[-1]
     chunks = max(1, -(-n // 1024))
     padded = np.full((*x.shape[:-1], chunks * 1024), identity, x.dtype)

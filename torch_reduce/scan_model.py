@@ -42,8 +42,7 @@ def scan_model(x: Tensor, dim: int, *, scan: str, dtype: torch.dtype | None = No
 
 def _prefixes(x: np.ndarray, op: str) -> np.ndarray:
     """Those of the last axis, each by the tree of its own elements."""
-    combine, identity = MEANING[op].combine, MEANING[op].identity
-    identity = np.array(identity(x.dtype) if callable(identity) else identity, x.dtype)
+    combine, identity = MEANING[op].combine, MEANING[op].identity_in(x.dtype)
     rows, n = x.shape
     if n <= 256:  # leaves of one element each
         leaves = np.full((rows, 1 << (n - 1).bit_length()), identity, x.dtype)

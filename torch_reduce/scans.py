@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
-from ._schemas import SCANS
 from .arguments import DType, as_dtype, as_scanned_dim, check, renamed
 
 _reduce = torch.ops.reduce
@@ -39,9 +38,8 @@ def _call(
         if "keepdims" in names:
             raise TypeError("reduce: there is no argument 'keepdims'")
         x, dim, _ = renamed(x, dim, False, names)
-    check(x, False)
-    dim = as_scanned_dim(dim)
-    return op.default(x, dim, **options) if out is None else op.out(x, dim, **options, out=out)
+    x, scanned = check(x, False), as_scanned_dim(dim)
+    return op.default(x, scanned, **options) if out is None else op.out(x, scanned, **options, out=out)
 
 
 def cumsum(
@@ -132,4 +130,4 @@ def logcumsumexp(
     return _call(_reduce.logcumsumexp, x, dim, out, names)
 
 
-__all__ = sorted(SCANS)
+__all__ = ["cumprod", "cumsum", "logcumsumexp"]

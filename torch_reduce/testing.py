@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import torch
@@ -266,7 +267,7 @@ def constrained_plan(family: str = "", *, vector: bool | None = None, split: int
         _constraint = before
 
 
-def legal_plans(x: Tensor, dim: Dims = None, **keywords) -> Iterator[str]:
+def legal_plans(x: Tensor, dim: Dims = None, **keywords: Any) -> Iterator[str]:
     """Goes through the combinations of family, loads and split (free, and powers of two to 512) that are legal for
     a reduction of ``x``. Each is in force, for :func:`explain` and the operators, while its description is yielded.
 

@@ -29,14 +29,19 @@ def moments(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     return found
 
 
+def _numbers(moments: np.dtype) -> int:
+    """How many there are: a sum and one of squares, or both as sums of two."""
+    return len(moments.names or ())
+
+
 def no_moments(pair: np.dtype) -> tuple:
-    return (0.0,) * len(pair.names)
+    return (0.0,) * _numbers(pair)
 
 
 def added_moments(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     found = np.empty_like(a)
     for name in ("sum", "squares"):
-        if len(a.dtype.names) == 2:
+        if _numbers(a.dtype) == 2:
             found[name] = a[name] + b[name]
         else:
             found[name], rest = two_sum(a[name], b[name])
@@ -46,7 +51,7 @@ def added_moments(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def mean(found: np.ndarray, n: int) -> np.ndarray:
     count, total = np.float64(n), found["sum"]
-    if len(found.dtype.names) == 2:
+    if _numbers(found.dtype) == 2:
         return total / count + 0.0
     high, low = _divided(found, n)
     return np.where(np.isfinite(total), (high + low) + 0.0, total / count)
@@ -63,7 +68,7 @@ def _divided(found: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _squared_differences(found: np.ndarray, n: int) -> np.ndarray:
     count, total = np.float64(n), found["sum"]
-    if len(found.dtype.names) == 2:
+    if _numbers(found.dtype) == 2:
         return found["squares"] - total / count * total
     upper, lower = _divided(found, n)
     product = upper * total

@@ -3,12 +3,23 @@
 Here and not in the native library: vmap exists in Python alone, and torch's C++ headers for it are not installed whole.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import torch
+from torch import Tensor
+from torch._ops import OpOverload
 
 from ._schemas import REDUCTIONS, SCANS
 
+Rule = Callable[..., tuple[Tensor, int]]
+"""Of torch's description of the map, the batch's dim in each argument, and the arguments: the result, and its batch's
+dim."""
 
-def _refuse_wrong_dims(op, batch, dims, options, *keepdim):
+
+def _refuse_wrong_dims(
+    op: OpOverload, batch: Tensor, dims: Sequence[int] | None, options: dict[str, Any], *keepdim: bool
+) -> None:
     """Lets the operator refuse dims, with the numbers that the caller gave, which the batch would move."""
     size = max(batch.dim() - 1, 1)  # a 0-d tensor has the dims 0 and -1
     if dims and (any(not -size <= d < size for d in dims) or len({d % size for d in dims}) < len(dims)):
@@ -16,8 +27,15 @@ def _refuse_wrong_dims(op, batch, dims, options, *keepdim):
         op(torch.empty(batch.shape[1:], dtype=batch.dtype, device="meta"), given, *keepdim, **options)
 
 
-def _reduction_rule(op):
-    def rule(info, in_dims, self, dim=None, keepdim=False, **options):
+def _reduction_rule(op: OpOverload) -> Rule:
+    def rule(
+        info: Any,
+        in_dims: Sequence[int],
+        self: Tensor,
+        dim: Sequence[int] | None = None,
+        keepdim: bool = False,
+        **options: Any,
+    ) -> tuple[Tensor, int]:
         (batch_dim, *_) = in_dims
         self = self.movedim(batch_dim, 0)
         rank = self.dim() - 1
@@ -32,8 +50,8 @@ def _reduction_rule(op):
     return rule
 
 
-def _scan_rule(op):
-    def rule(info, in_dims, self, dim, **options):
+def _scan_rule(op: OpOverload) -> Rule:
+    def rule(info: Any, in_dims: Sequence[int], self: Tensor, dim: int, **options: Any) -> tuple[Tensor, int]:
         self = self.movedim(in_dims[0], 0)
         rank = self.dim() - 1
         _refuse_wrong_dims(op, self, [dim], options)
@@ -44,15 +62,16 @@ def _scan_rule(op):
     return rule
 
 
-def _accumulator_rule(op):
-    def rule(info, in_dims, acc, **options):
+def _accumulator_rule(op: OpOverload) -> Rule:
+    def rule(info: Any, in_dims: Sequence[int], acc: Tensor, **options: Any) -> tuple[Tensor, int]:
         return op(acc.movedim(in_dims[0], 0), **options), 0  # the words stay last
 
     return rule
 
 
-def _elementwise_rule(op):
-    def rule(info, in_dims, *tensors):  # which have as many dims as each other
+def _elementwise_rule(op: OpOverload) -> Rule:
+    # Of tensors that have as many dims as each other.
+    def rule(info: Any, in_dims: Sequence[int | None], *tensors: Tensor) -> tuple[Tensor, int]:
         batched = (t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip(tensors, in_dims, strict=True))
         return op(*batched), 0
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from strategies import like, permuted_slices, strided
 
 import torch_reduce
+from torch_reduce import scans
 from torch_reduce._schemas import SCANS
 from torch_reduce.scan_model import SCANNED, scan_model
 from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, fill, num_threads, output_dtype
@@ -20,7 +21,7 @@ OUT_TYPES = {"cumsum": DTYPES, "cumprod": DTYPES, "logcumsumexp": (None,)}
 
 
 def test_the_model_has_all():
-    assert sorted(SCANNED) == sorted(SCANS)
+    assert sorted(SCANNED) == sorted(SCANS) == scans.__all__
 
 
 def check(x, dim, scan, dtype=None, what=""):
