@@ -2,13 +2,14 @@
 PYTHON ?= python3
 RUN := $(PYTHON) tools/environment.py
 
-.PHONY: help build test wheel bench bench-compare tune ladder format lint docs sanitize clean
+.PHONY: help build test wheel release bench bench-compare tune ladder format lint docs sanitize clean
 .NOTPARALLEL:
 
 help:
 	@echo "make build      build the native library for the active torch (TORCH_REDUCE_CUDA=0: without CUDA)"
 	@echo "make test       build, and run the tests; TEST_ARGS='-k rows' goes to pytest"
 	@echo "make wheel      build dist/: a wheel for the active torch, and a source distribution"
+	@echo "make release    build dist/ as a release has it, and check it; RELEASE_ARGS=cpu: that part alone, or sdist or cuda"
 	@echo "make bench      build, and time the operators against torch.sum; BENCH_ARGS goes to python -m benchmarks"
 	@echo "make bench-compare BASE=<commit>   time this tree's library against a commit's; COMPARE_ARGS='--pairs 9'"
 	@echo "make tune       build, measure this GPU, and print the tuning to commit; TUNE_ARGS=columns_tile: that value alone"
@@ -27,6 +28,9 @@ test: build
 
 wheel:
 	@$(RUN) tools/make_wheel.py $(WHEEL_ARGS)
+
+release:
+	@$(RUN) tools/make_release.py $(RELEASE_ARGS)
 
 bench: build
 	@$(RUN) -m benchmarks $(BENCH_ARGS)

@@ -1,5 +1,6 @@
 """The package for pip. All else than the native library is said in pyproject.toml."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from setuptools.command.egg_info import egg_info
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))  # not there in a PEP 517 build
 from native_build import BuildError, build, find_torch, version_of_build  # noqa: E402
+from pypi_page import page  # noqa: E402
 
 if int(setuptools.__version__.partition(".")[0]) < 77:
     sys.exit(
@@ -83,4 +85,6 @@ setup(
     ext_modules=[Extension("torch_reduce._native", [])],  # has setuptools run CMakeBuild and tag a platform
     cmdclass={"egg_info": Metadata, "build_ext": CMakeBuild, "bdist_wheel": Wheel},
     install_requires=[requirement()],
+    long_description=page((ROOT / "README.md").read_text(), os.environ.get("TORCH_REDUCE_REPOSITORY")),
+    long_description_content_type="text/markdown",
 )

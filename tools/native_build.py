@@ -2,7 +2,8 @@
 
     python tools/native_build.py [--prefix FOLDER] [--sanitize] [--target ladder]
 
-One build folder for each torch, so that going back and forth between two environments rebuilds nothing.
+One build folder for each torch, so that going back and forth between two environments rebuilds nothing. Releases and
+sanitizer builds have their own.
 """
 
 import argparse
@@ -113,7 +114,10 @@ def configure(sanitize: bool = False) -> Path:
     if cmake is None:
         raise BuildError("torch_reduce is built by CMake, and no cmake is on PATH: install cmake >= 3.20.")
     wheels = find_nvcc_of_wheels() if find_nvcc() is None and not sanitize else None
-    folder = ROOT / "build" / f"torch-{version}{'-sanitize' if sanitize else '-wheels' if wheels else ''}"
+    release = os.environ.get("TORCH_REDUCE_RELEASE") == "1"
+    without_cuda = os.environ.get("TORCH_REDUCE_CUDA") == "0"
+    kinds = {"sanitize": sanitize, "wheels": wheels, "release": release, "cpu": release and without_cuda}
+    folder = ROOT / "build" / "-".join([f"torch-{version}", *(kind for kind, is_so in kinds.items() if is_so)])
     if wheels:  # may lie in an environment that lasts for one build, so nothing of an earlier one is kept
         shutil.rmtree(folder, ignore_errors=True)
     command = [cmake, "-S", str(ROOT), "-B", str(folder), f"-DTORCH_REDUCE_TORCH_DIR={torch}"]
