@@ -3,9 +3,9 @@
     python tools/make_release.py [--out FOLDER] [sdist] [cpu] [cuda]
 
 A source distribution; a wheel for CPUs, which fits a torch with CUDA too; and one with CUDA code for every architecture
-of a release (cmake/Architectures.cmake). Where the torch has no CUDA there is none of the last; where CUDA cannot be
-built it is an error, unless the other parts alone are asked for. Every file is small enough for a package index, and
-its description is one that PyPI shows.
+of a release (cmake/Architectures.cmake). Where the torch has no CUDA, or for TORCH_REDUCE_CUDA=0, there is none of the
+last, unless it is asked for; where CUDA cannot be built otherwise it is an error. Every file is small enough for a
+package index, and its description is one that PyPI shows.
 """
 
 import argparse
@@ -20,6 +20,14 @@ from native_build import ROOT, BuildError, cuda_of_torch, find_torch
 PARTS = ("sdist", "cpu", "cuda")
 MOST_BYTES = 100_000_000
 NOT_OF_A_RELEASE = ("TORCH_CUDA_ARCH_LIST", "CUDAARCHS")  # which would go before the architectures of one
+
+
+def why_without_cuda() -> str | None:
+    """In words for a sentence; None for a release with it."""
+    if os.environ.get("TORCH_REDUCE_CUDA") == "0":
+        return "TORCH_REDUCE_CUDA=0"
+    torch, version = find_torch()
+    return None if cuda_of_torch(torch) else f"torch {version} has no CUDA"
 
 
 def make(out: Path, parts: list[str]) -> None:
@@ -51,10 +59,9 @@ def main() -> None:
     out = arguments.out.absolute()
     shutil.rmtree(out, ignore_errors=True)
     with one_at_a_time():
-        torch, version = find_torch()
         parts = arguments.parts or list(PARTS)
-        if not arguments.parts and cuda_of_torch(torch) is None:
-            print(f"release: torch {version} has no CUDA, so there is no wheel with it.", file=sys.stderr)
+        if not arguments.parts and (reason := why_without_cuda()):
+            print(f"release: no wheel with CUDA code, as {reason}.", file=sys.stderr)
             parts.remove("cuda")
         make(out, parts)
         check(out)

@@ -33,6 +33,22 @@ def test_an_unknown_part_is_named():
     assert done.stderr.endswith("error: a part is one of sdist, cpu, cuda, got rocm\n")
 
 
+def test_a_release_without_cuda_says_why(tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from make_release import why_without_cuda
+
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    version = tmp_path / "torch" / "version.py"
+    monkeypatch.setenv("TORCH_REDUCE_TORCH_DIR", str(version.parent))
+    monkeypatch.delenv("TORCH_REDUCE_CUDA", raising=False)
+    version.write_text("__version__ = '2.15.0+cpu'\ncuda: Optional[str] = None\n")
+    assert why_without_cuda() == "torch 2.15.0+cpu has no CUDA"
+    version.write_text("__version__ = '2.15.0+cu132'\ncuda: Optional[str] = '13.2'\n")
+    assert why_without_cuda() is None
+    monkeypatch.setenv("TORCH_REDUCE_CUDA", "0")
+    assert why_without_cuda() == "TORCH_REDUCE_CUDA=0"
+
+
 def test_links_of_the_page_lead_to_the_files(tools: None):
     from pypi_page import page
 
