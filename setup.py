@@ -62,7 +62,8 @@ class CMakeBuild(build_ext):
 
 
 class Wheel(bdist_wheel):
-    """One wheel for every Python: the library does not link libpython."""
+    """One wheel for every Python: the library does not link libpython, and the module for Python, which not all of them
+    load, is optional and keeps to the limited API."""
 
     def run(self) -> None:
         # setuptools would put into the wheel what an earlier build has left there.

@@ -36,6 +36,6 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/TorchReduceConfig.cmake" "${_version_
 install(DIRECTORY include/torch_reduce DESTINATION include)
 install(TARGETS torch_reduce_core LIBRARY DESTINATION lib)
 if(NOT TORCH_REDUCE_CORE_ONLY)
-  install(TARGETS torch_reduce LIBRARY DESTINATION lib)
+  install(TARGETS torch_reduce ${TORCH_REDUCE_PYTHON_MODULE} LIBRARY DESTINATION lib)
   install(FILES cmake/TorchLibraries.cmake "${CMAKE_CURRENT_BINARY_DIR}/build.json" DESTINATION ${_package})
 endif()

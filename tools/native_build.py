@@ -121,6 +121,7 @@ def configure(sanitize: bool = False) -> Path:
     if wheels:  # may lie in an environment that lasts for one build, so nothing of an earlier one is kept
         shutil.rmtree(folder, ignore_errors=True)
     command = [cmake, "-S", str(ROOT), "-B", str(folder), f"-DTORCH_REDUCE_TORCH_DIR={torch}"]
+    command.append(f"-DPython_EXECUTABLE={sys.executable}")
     command.append(f"-DTORCH_REDUCE_SANITIZE={'ON' if sanitize else 'OFF'}")
     if wheels:
         command += [f"-DTORCH_REDUCE_NVCC={wheels}", f"-DCMAKE_CUDA_FLAGS=-L{wheels.parent.parent / 'lib'}"]

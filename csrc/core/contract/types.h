@@ -14,7 +14,8 @@
 #else
 #define TR_DEVICE_CALL TR_HD
 #endif
-// What libtorch_reduce.so calls in libtorch_reduce_core.so, beside its public functions (csrc/api/exports.map).
+// What one of the libraries calls in another, beside its public functions: libtorch_reduce.so in
+// libtorch_reduce_core.so (csrc/api/exports.map), and the Python module in libtorch_reduce.so (csrc/torch/exports.map).
 #define TR_SHARED __attribute__((visibility("default")))
 
 namespace torch_reduce {

@@ -33,8 +33,8 @@ inline Request spread_request(Op op, at::OptionalIntArrayRef dim, bool keepdim,
 
 // From the top: autocast, autograd, vmap and whatever else is in force. Two results are in the last dim of one tensor,
 // or apart, as its views.
-at::Tensor call(const Request& request, const at::Tensor& self);
-std::tuple<at::Tensor, at::Tensor> call_pair(const Request& request, const at::Tensor& self);
+TR_SHARED at::Tensor call(const Request& request, const at::Tensor& self);
+TR_SHARED std::tuple<at::Tensor, at::Tensor> call_pair(const Request& request, const at::Tensor& self);
 
 // From within a kernel to the next one of `keys`, which the kernel was given and has cut down.
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& request, const at::Tensor& self);

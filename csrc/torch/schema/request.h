@@ -40,8 +40,8 @@ struct DimMask {
 DimMask reduced_dims(const Request& request, int64_t ndim);
 
 // The operator of this name, else ValueError; the scan, if there is one.
-Op parse_op(c10::string_view name);
-std::optional<Scan> find_scan(c10::string_view name);
+TR_SHARED Op parse_op(c10::string_view name);
+TR_SHARED std::optional<Scan> find_scan(c10::string_view name);
 
 // The core's name of a type that check() has let through.
 DType to_dtype(at::ScalarType type);
