@@ -75,6 +75,19 @@ def as_dtype(dtype: DType | None) -> torch.dtype | None:
     return cast(torch.dtype, _OF_PYTHON.get(dtype, dtype)) if isinstance(dtype, type) else dtype
 
 
+def as_correction(correction: float | None, unbiased: bool | None) -> float | None:
+    """The correction, which torch's older name may give.
+
+    Raises:
+        TypeError: both are given.
+    """
+    if unbiased is None:
+        return correction
+    if correction is not None:
+        raise TypeError("reduce: correction and unbiased are one argument, and both are given")
+    return int(unbiased)
+
+
 def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]) -> tuple[Tensor | None, Any, bool]:
     """The tensor, dim and keepdim of a call that gives some of them by torch's other names.
 

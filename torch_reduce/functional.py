@@ -21,8 +21,9 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
+from ._fast_calls import fast
 from ._schemas import REDUCTIONS, Operator
-from .arguments import Dims, DType, Mode, TorchNames, as_dims, as_dtype, check, renamed
+from .arguments import Dims, DType, Mode, TorchNames, as_correction, as_dims, as_dtype, check, renamed
 from .jagged import is_jagged, reduce_jagged
 
 if TYPE_CHECKING:
@@ -31,72 +32,21 @@ if TYPE_CHECKING:
 _reduce = torch.ops.reduce
 
 
-def _call_typed(
-    op: torch._ops.OpOverloadPacket,
-    x: Tensor | None,
-    dim: Dims,
-    keepdim: bool,
-    dtype: DType | None,
-    mode: Mode,
-    out: Tensor | None,
-    names: TorchNames,
-) -> Tensor:
-    if names:
-        x, dim, keepdim = renamed(x, dim, keepdim, names)
-    # The overload by its name and no argument at its default: torch would look for the one and parse the others in
-    # every call, which takes up to as long as the rest of it.
-    x, dims = check(x, keepdim), as_dims(dim)
-    if dtype is not None:
-        dtype = as_dtype(dtype)
-    if type(x) is not Tensor and is_jagged(x):
-        return _call_jagged(op, x, dims, keepdim, out, {"dtype": dtype, "mode": mode})
-    if out is not None:
-        return op.out(x, dims, keepdim, dtype=dtype, mode=mode, out=out)
-    if dtype is not None or mode != "deterministic":
-        return op.default(x, dims, keepdim, dtype=dtype, mode=mode)
-    if dims is None and not keepdim:
-        return op.default(x)
-    return op.default(x, dims, keepdim)
-
-
-def _call_plain(
+def _call(
     op: torch._ops.OpOverloadPacket,
     x: Tensor | None,
     dim: Dims,
     keepdim: bool,
     out: Tensor | None,
     names: TorchNames,
+    **options: torch.dtype | str | float | None,
 ) -> Tensor:
     if names:
         x, dim, keepdim = renamed(x, dim, keepdim, names)
     x, dims = check(x, keepdim), as_dims(dim)
     if type(x) is not Tensor and is_jagged(x):
-        return _call_jagged(op, x, dims, keepdim, out, {})
-    return op.default(x, dims, keepdim) if out is None else op.out(x, dims, keepdim, out=out)
-
-
-def _call_spread(
-    op: torch._ops.OpOverloadPacket,
-    x: Tensor | None,
-    dim: Dims,
-    keepdim: bool,
-    correction: float | None,
-    unbiased: bool | None,
-    out: Tensor | None,
-    names: TorchNames,
-) -> Tensor:
-    if names:
-        x, dim, keepdim = renamed(x, dim, keepdim, names)
-    x, dims = check(x, keepdim), as_dims(dim)
-    if unbiased is not None:
-        if correction is not None:
-            raise TypeError("reduce: correction and unbiased are one argument, and both are given")
-        correction = int(unbiased)
-    if type(x) is not Tensor and is_jagged(x):
-        return _call_jagged(op, x, dims, keepdim, out, {"correction": correction})
-    if out is not None:
-        return op.out(x, dims, keepdim, correction=correction, out=out)
-    return op.default(x, dims, keepdim, correction=correction)
+        return _call_jagged(op, x, dims, keepdim, out, options)
+    return op.default(x, dims, keepdim, **options) if out is None else op.out(x, dims, keepdim, **options, out=out)
 
 
 def _call_jagged(
@@ -153,7 +103,7 @@ def sum(
         NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
             available for it.
     """
-    return _call_typed(_reduce.sum, x, dim, keepdim, dtype, mode, out, names)
+    return _call(_reduce.sum, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
 
 def mean(
@@ -187,7 +137,7 @@ def mean(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.mean, x, dim, keepdim, dtype, mode, out, names)
+    return _call(_reduce.mean, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
 
 def prod(
@@ -221,7 +171,7 @@ def prod(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.prod, x, dim, keepdim, dtype, mode, out, names)
+    return _call(_reduce.prod, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
 
 def sumsq(
@@ -254,7 +204,7 @@ def sumsq(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.sumsq, x, dim, keepdim, dtype, mode, out, names)
+    return _call(_reduce.sumsq, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
 
 def norm2(
@@ -289,7 +239,7 @@ def norm2(
         RuntimeError: the elements or the output type are not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.norm2, x, dim, keepdim, dtype, mode, out, names)
+    return _call(_reduce.norm2, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
 
 def logsumexp(
@@ -324,7 +274,7 @@ def logsumexp(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_typed(_reduce.logsumexp, x, dim, keepdim, dtype, mode, out, names)
+    return _call(_reduce.logsumexp, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
 
 def amax(
@@ -354,7 +304,7 @@ def amax(
             device, or overlaps ``x``.
         NotImplementedError: the dtype is not one of those accepted.
     """
-    return _call_plain(_reduce.amax, x, dim, keepdim, out, names)
+    return _call(_reduce.amax, x, dim, keepdim, out, names)
 
 
 def amin(
@@ -369,7 +319,7 @@ def amin(
 
     Arguments, result and errors are those of :func:`amax`.
     """
-    return _call_plain(_reduce.amin, x, dim, keepdim, out, names)
+    return _call(_reduce.amin, x, dim, keepdim, out, names)
 
 
 def argmax(
@@ -397,7 +347,7 @@ def argmax(
     Raises:
         IndexError, RuntimeError, NotImplementedError: as in :func:`amax`.
     """
-    return _call_plain(_reduce.argmax, x, dim, keepdim, out, names)
+    return _call(_reduce.argmax, x, dim, keepdim, out, names)
 
 
 def argmin(
@@ -412,7 +362,7 @@ def argmin(
 
     Arguments, result and errors are those of :func:`argmax`.
     """
-    return _call_plain(_reduce.argmin, x, dim, keepdim, out, names)
+    return _call(_reduce.argmin, x, dim, keepdim, out, names)
 
 
 def count_nonzero(
@@ -437,7 +387,7 @@ def count_nonzero(
     Raises:
         IndexError, RuntimeError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_plain(_reduce.count_nonzero, x, dim, keepdim, out, names)
+    return _call(_reduce.count_nonzero, x, dim, keepdim, out, names)
 
 
 def any(
@@ -463,7 +413,7 @@ def any(
     Raises:
         IndexError, RuntimeError, NotImplementedError: as in :func:`sum`.
     """
-    return _call_plain(_reduce.any, x, dim, keepdim, out, names)
+    return _call(_reduce.any, x, dim, keepdim, out, names)
 
 
 def all(
@@ -478,7 +428,7 @@ def all(
 
     Arguments, result and errors are those of :func:`any`.
     """
-    return _call_plain(_reduce.all, x, dim, keepdim, out, names)
+    return _call(_reduce.all, x, dim, keepdim, out, names)
 
 
 def var(
@@ -518,7 +468,7 @@ def var(
         >>> torch_reduce.var(torch.tensor([1e8, 1e8 + 8.0]))
         tensor(32.)
     """
-    return _call_spread(_reduce.var, x, dim, keepdim, correction, unbiased, out, names)
+    return _call(_reduce.var, x, dim, keepdim, out, names, correction=as_correction(correction, unbiased))
 
 
 def std(
@@ -535,7 +485,7 @@ def std(
 
     Arguments, result and errors are those of :func:`var`.
     """
-    return _call_spread(_reduce.std, x, dim, keepdim, correction, unbiased, out, names)
+    return _call(_reduce.std, x, dim, keepdim, out, names, correction=as_correction(correction, unbiased))
 
 
 def var_mean(
@@ -561,7 +511,7 @@ def var_mean(
         >>> torch_reduce.var_mean(torch.tensor([1.0, 2.0, 4.0, 5.0]))
         (tensor(3.3333), tensor(3.))
     """
-    both = _call_spread(_reduce._var_mean, x, dim, keepdim, correction, unbiased, None, names)
+    both = _call(_reduce._var_mean, x, dim, keepdim, None, names, correction=as_correction(correction, unbiased))
     return both.select(-1, 0), both.select(-1, 1)
 
 
@@ -578,7 +528,7 @@ def std_mean(
 
     Arguments, results and errors are those of :func:`var_mean`.
     """
-    both = _call_spread(_reduce._std_mean, x, dim, keepdim, correction, unbiased, None, names)
+    both = _call(_reduce._std_mean, x, dim, keepdim, None, names, correction=as_correction(correction, unbiased))
     return both.select(-1, 0), both.select(-1, 1)
 
 
@@ -596,7 +546,7 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         out: Tensor | None = None,
         **names: Unpack[TorchNames],
     ) -> Tensor:
-        return _call_typed(operator.packet, x, dim, keepdim, dtype, mode, out, names)
+        return _call(operator.packet, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
     def plain(
         x: Tensor | None = None,
@@ -606,7 +556,7 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         out: Tensor | None = None,
         **names: Unpack[TorchNames],
     ) -> Tensor:
-        return _call_plain(operator.packet, x, dim, keepdim, out, names)
+        return _call(operator.packet, x, dim, keepdim, out, names)
 
     def spread(
         x: Tensor | None = None,
@@ -618,7 +568,7 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         out: Tensor | None = None,
         **names: Unpack[TorchNames],
     ) -> Tensor:
-        return _call_spread(operator.packet, x, dim, keepdim, correction, unbiased, out, names)
+        return _call(operator.packet, x, dim, keepdim, out, names, correction=as_correction(correction, unbiased))
 
     function, like = (
         (typed, sum) if operator.takes_dtype else (spread, var) if operator.takes_correction else (plain, amax)
@@ -650,6 +600,6 @@ __all__ = [
     "var",
     "var_mean",
 ]
-for _name in REDUCTIONS.keys() - globals().keys():
-    globals()[_name] = function_of(REDUCTIONS[_name])
 __all__.extend(sorted(REDUCTIONS.keys() - set(__all__)))
+for _name in REDUCTIONS:
+    globals()[_name] = fast(_name, globals().get(_name) or function_of(REDUCTIONS[_name]))

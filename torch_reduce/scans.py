@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
+from ._fast_calls import fast
 from .arguments import DType, as_dtype, as_scanned_dim, check, renamed
 
 _reduce = torch.ops.reduce
@@ -131,3 +132,5 @@ def logcumsumexp(
 
 
 __all__ = ["cumprod", "cumsum", "logcumsumexp"]
+for _name in __all__:
+    globals()[_name] = fast(_name, globals()[_name])

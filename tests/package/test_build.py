@@ -19,6 +19,7 @@ PACKAGE = Path(torch_reduce.__path__[0])
 LIBRARY = PACKAGE / "lib" / "libtorch_reduce.so"
 CORE = PACKAGE / "lib" / "libtorch_reduce_core.so"
 VERSION = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+MODULE = PACKAGE / "lib" / "fast_calls.abi3.so"  # for Python
 BUILD = Path("lib", "cmake", "TorchReduce", "build.json")
 both = pytest.mark.parametrize("library", [LIBRARY, CORE], ids=lambda library: library.stem)
 CMAKE = shutil.which("cmake", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
@@ -49,6 +50,32 @@ def test_needs_torch_and_the_system_alone(library: Path):
     needed = dynamic(library, "NEEDED")
     assert of_torch <= needed
     assert {name for name in needed - of_torch if not re.fullmatch(system, name)} == set()
+
+
+@both
+def test_knows_no_python(library: Path):
+    symbols = output_of("nm", "-D", library).splitlines()
+    assert [line for line in symbols if re.search(r" _?(Py|THP)", line)] == []
+
+
+@pytest.mark.skipif(not MODULE.is_file(), reason="built without Python's headers")
+def test_module_is_for_every_python():
+    """It has what the limited API of Python 3.10 has, which the limited API's headers see to, and names no libpython."""
+    assert {name for name in dynamic(MODULE, "NEEDED") if "libpython" in name} == set()
+    assert {"libtorch_python.so", LIBRARY.name} <= dynamic(MODULE, "NEEDED")
+    assert dynamic(MODULE, "RPATH") | dynamic(MODULE, "RUNPATH") == {"$ORIGIN"}
+    assert places(MODULE.read_bytes()) == set()
+    defined = [line.split()[-1] for line in output_of("nm", "-D", "--defined-only", MODULE).splitlines()]
+    assert [name for name in defined if name.startswith("Py")] == ["PyInit_fast_calls"]
+    assert MODULE.stat().st_size <= 100e3
+
+
+def test_works_without_the_module(package: Path):
+    """Through functions of Python."""
+    shutil.copytree(PACKAGE / "lib", package / "lib", dirs_exist_ok=True, ignore=shutil.ignore_patterns(MODULE.name))
+    code = "import torch, torch_reduce as r; assert r.sum(torch.ones(2, 3), 1, keepdim=True).tolist() == [[3], [3]]"
+    done = subprocess.run([sys.executable, "-c", code], cwd=package.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @both

@@ -39,6 +39,7 @@ LAYERS = [
     "torch/explain",
     "torch/device",
     "torch/autograd",
+    "python",
     "api",
 ]
 # Neither device knows the other, nor the core PyTorch.

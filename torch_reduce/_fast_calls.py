@@ -1,0 +1,39 @@
+"""Functions that leave ordinary calls to C++ (csrc/python/fast_calls.cpp), where the module for it loads."""
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import TypeVar
+
+import torch
+
+_Function = TypeVar("_Function", bound=Callable)
+
+
+def _load() -> ModuleType | None:
+    """The module, which a build without Python's headers lacks. It is not for a Python whose objects look otherwise."""
+    try:
+        from .lib import fast_calls
+    except ImportError:
+        return None
+    return fast_calls if fast_calls.tells_tensors(torch.empty(0)) else None
+
+
+_module = _load()
+
+
+def fast(name: str, function: _Function) -> _Function:
+    """A function that calls the operator ``torch.ops.reduce.<name>`` itself where nothing is out of the ordinary: plain
+    tensors, arguments of the types that stand in their schema, and no mode, transform or compiler that is to see the
+    call. All else it leaves to ``function``, whose signature and results it has."""
+    if _module is None:
+        return function
+    call = _module.bind(name, function)
+
+    @functools.wraps(function)
+    def either(*arguments, **options):
+        if torch.compiler.is_dynamo_compiling():  # which cannot look into C++
+            return function(*arguments, **options)
+        return call(*arguments, **options)
+
+    return either
