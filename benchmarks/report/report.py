@@ -110,7 +110,7 @@ NOTES = """\
 us: median of one call's time; ± half its interquartile range. GB/s: input and output bytes. x torch: torch's time over
 ours, median [quartiles] of the ratio within a round. x limit: our time over that of a kernel that only reads the input
 and writes the output; ahead: the time of that kernel if it is launched before the one before it has ended, as ours are.
-torch_ops: torch.sum called through torch.ops, as ours is. error: largest |result - fp64| over the outputs, relative to
+torch_ops: torch.sum called through torch.ops. error: largest |result - fp64| over the outputs, relative to
 the sum of |x| (a product's: to the result). bits: "same", or how many different results came of how many runs (on the
 CPU at every thread count).
 """

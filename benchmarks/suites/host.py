@@ -9,6 +9,8 @@ from functools import partial
 
 import torch
 
+import torch_reduce
+
 from ..measure.contenders import OURS
 from ..measure.timing_cpu import interleaved, threads
 from .rows import row
@@ -48,9 +50,8 @@ def calls(given: Arguments, x: torch.Tensor) -> dict[str, partial]:
     """The same call by contender; a mode that is not the default is one more keyword."""
     aten = torch.ops.aten.sum.default if given.case.dims is None else torch.ops.aten.sum.dim_IntList
     modes = OURS[:2] if x.is_cuda else OURS[:1]
-    # torch_ops is torch.sum by the road that ours takes: torch.ops reads arguments by the schema, torch.sum by
-    # generated code.
-    operators = dict.fromkeys(modes, torch.ops.reduce.sum) | {"torch": torch.sum, "torch_ops": aten}
+    # torch_ops is torch.sum by torch.ops, which reads arguments by the schema.
+    operators = dict.fromkeys(modes, torch_reduce.sum) | {"torch": torch.sum, "torch_ops": aten}
     found = {who: partial(op, x, *given.positional, **given.keywords) for who, op in operators.items()}
     return found | {mode: partial(found[mode], mode=mode) for mode in modes[1:]}
 

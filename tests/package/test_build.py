@@ -60,7 +60,7 @@ def test_knows_no_python(library: Path):
 
 @pytest.mark.skipif(not MODULE.is_file(), reason="built without Python's headers")
 def test_module_is_for_every_python():
-    """It has what the limited API of Python 3.10 has, which the limited API's headers see to, and names no libpython."""
+    """The headers see to the limited API. No libpython is named: the Python that loads it has its symbols."""
     assert {name for name in dynamic(MODULE, "NEEDED") if "libpython" in name} == set()
     assert {"libtorch_python.so", LIBRARY.name} <= dynamic(MODULE, "NEEDED")
     assert dynamic(MODULE, "RPATH") | dynamic(MODULE, "RUNPATH") == {"$ORIGIN"}
