@@ -3,7 +3,8 @@
 The torch of the Python that runs this is used where it is a supported one, and whatever else that Python has. What is
 missing is installed into .venv, which sees that Python's packages; without a torch, .venv gets a pinned one and stands
 alone. Where nothing is missing, nothing is installed and no network is needed. The answer is kept in
-build/environment.json for as long as the active Python, its torch and the requirements stay the same.
+build/environment.json for as long as the active Python, its torch, PATH and the requirements stay the same; .venv, for
+as long as the Python that it was made over and its torch do.
 
 Written so that a Python too old for the rest still gets as far as the sentence that says so.
 """
@@ -20,6 +21,7 @@ import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
+MADE_OVER = os.path.join(VENV, "made_over.json")  # the identity of the Python that was active
 ANSWER = os.path.join(ROOT, "build", "environment.json")
 
 OLDEST_PYTHON, OLDEST_TORCH, OLDEST_CMAKE = (3, 10), (2, 11), (3, 20)
@@ -124,9 +126,11 @@ def make_venv(sees_active):
         (own,) = glob.glob(os.path.join(VENV, "lib", "python*", "site-packages"))
         with open(os.path.join(own, "active_environment.pth"), "w") as file:
             file.writelines(f"import site; site.addsitedir({folder!r})\n" for folder in folders)
+    with open(MADE_OVER, "w") as file:
+        json.dump(identity(sys.executable), file)
 
 
-def prepare(active, kinds, venv_is_current):
+def prepare(active, kinds):
     """Finds or makes the Python to use and returns its path."""
     venv_python = os.path.join(VENV, "bin", "python")
     in_venv = os.path.realpath(sys.prefix) == os.path.realpath(VENV)
@@ -138,6 +142,7 @@ def prepare(active, kinds, venv_is_current):
         say(f"torch {torch} of {active}")
         return active
 
+    venv_is_current = kept(MADE_OVER) == identity(active) and os.access(venv_python, os.X_OK)
     if not in_venv and not venv_is_current:
         say(f"making .venv over {active}, for its torch {torch}" if usable else f"making .venv with {PINNED_TORCH}")
         make_venv(sees_active=usable)
@@ -153,6 +158,15 @@ def prepare(active, kinds, venv_is_current):
     return venv_python
 
 
+def kept(path):
+    """What a JSON file holds, None where there is none."""
+    try:
+        with open(path) as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
 def identity(active):
     """Changes whenever another Python or another torch becomes the active one."""
     spec = importlib.util.find_spec("torch")
@@ -164,19 +178,14 @@ def identity(active):
 def python_for(kinds):
     active = sys.executable
     with open(__file__, "rb") as file:
-        key = identity(active) + [zlib.crc32(file.read()), [group(name) for name in GROUPS]]
-    try:
-        with open(ANSWER) as file:
-            kept = json.load(file)
-    except (OSError, ValueError):
-        kept = {}
-    same = kept.get("key") == key and os.access(kept["python"], os.X_OK)
-    if same and kinds <= set(kept["kinds"]):
-        return kept["python"]
+        key = identity(active) + [zlib.crc32(file.read()), [group(name) for name in GROUPS], os.environ.get("PATH")]
+    last = kept(ANSWER) or {}
+    same = last.get("key") == key and os.access(last["python"], os.X_OK)
+    if same and kinds <= set(last["kinds"]):
+        return last["python"]
     if same:
-        kinds = kinds | set(kept["kinds"])
-    in_venv = same and scripts_of(kept["python"]) == os.path.join(VENV, "bin")
-    python = prepare(active, kinds, venv_is_current=in_venv)
+        kinds = kinds | set(last["kinds"])
+    python = prepare(active, kinds)
     os.makedirs(os.path.dirname(ANSWER), exist_ok=True)
     with open(ANSWER, "w") as file:
         json.dump({"key": key, "python": python, "kinds": sorted(kinds)}, file)

@@ -79,3 +79,41 @@ def test_a_changed_group_is_looked_for(tree: Path):
     (tree / "pyproject.toml").write_text(text.replace('"tabulate"]', '"json"]'))
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert done.stderr.startswith("environment: torch")
+
+
+def test_venv_keeps_what_it_has(tree: Path):
+    """It is made anew for another Python or torch alone: not for another kind of task, for changed requirements, nor
+    after a task that its own Python ran."""
+    text = (tree / "pyproject.toml").read_text().partition("[dependency-groups]")[0]
+    groups = 'bench = ["json"]\ntest = ["json"]\nlint = ["a-linter==1.5"]\ndocs = ["a-site==2.5"]\n'
+    (tree / "pyproject.toml").write_text(f"{text}[dependency-groups]\n{groups}")
+    asked(tree, "e.make_venv(sees_active=True)")
+    python = tree / ".venv" / "bin" / "python"
+    linter = python.with_name("a-linter")
+    linter.write_text("#!/bin/sh\necho a-linter 1.5\n")
+    linter.chmod(0o755)
+    (site,) = (tree / ".venv").glob("lib/python*/site-packages")
+    (site / "a_site-2.5.dist-info").mkdir()
+    (site / "a_site-2.5.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: a-site\nVersion: 2.5\n")
+
+    def used(active: str | Path, *kinds: str) -> str:
+        command = [str(active), "tools/environment.py", *kinds, "-c", "import sys; print(sys.executable)"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tree)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert used(sys.executable, "--lint") == str(python)
+    assert used(sys.executable, "--docs") == str(python)
+    assert used(python, "--docs") == str(python)
+    (tree / "pyproject.toml").write_text(f"{text}[dependency-groups]\n{groups.replace('json', 'math')}")
+    assert used(sys.executable, "--docs") == str(python)
+    assert used(sys.executable, "--lint") == str(python)
+    assert linter.exists()
+
+
+def test_tools_are_looked_for_on_another_path(tree: Path):
+    """The kept answer holds for the PATH that its tools were found on."""
+    command = [sys.executable, str(tree / "tools" / "environment.py"), "-c", "pass"]
+    for path in (os.environ["PATH"], os.environ["PATH"] + os.pathsep + str(tree)):
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {"PATH": path})
+        assert done.stderr.startswith("environment: torch")
