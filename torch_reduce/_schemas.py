@@ -44,5 +44,8 @@ def _operators(scans: bool) -> dict[str, Operator]:
 REDUCTIONS: dict[str, Operator] = _operators(scans=False)
 """Every reduction, by name."""
 
+EXACT = ("sum", "mean")
+"""The reductions that have a mode ``"exact"``."""
+
 SCANS: dict[str, Operator] = _operators(scans=True)
 """Every scan, by name."""

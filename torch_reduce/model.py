@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ._twins import Dims, reduced_dims
 from .elementary import exp_of_near, log_of_normal, numbers_of_exp
 from .variance_model import added_moments, deviation, mean, moments, no_moments, variance
-
-Dims = int | Sequence[int] | None
 
 # Significant bits and the exponent of the smallest normal number.
 FORMAT = {torch.float16: (11, -14), torch.bfloat16: (8, -126)}
@@ -188,34 +187,6 @@ def _real(dtype: torch.dtype) -> torch.dtype:
     return dtype if dtype.is_floating_point else torch.get_default_dtype()
 
 
-def _torch_logsumexp(x: Tensor, dim: Dims = None) -> Tensor:
-    return torch.logsumexp(x, reduced_dims(x.ndim, dim))
-
-
-def _vector_norm(x: Tensor, dim: Dims = None) -> Tensor:
-    return torch.linalg.vector_norm(x, 2, reduced_dims(x.ndim, dim))
-
-
-def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
-    """A function of one dim, applied to all elements that are reduced, in their order."""
-
-    def twin(x: Tensor, dim: Dims = None) -> Tensor:
-        reduced = reduced_dims(x.ndim, dim)
-        kept = [d for d in range(x.ndim) if d not in reduced]
-        return function(x.permute(kept + reduced).flatten(len(kept)), -1)
-
-    return twin
-
-
-def _both(function: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor]:
-    """A function of two results, with both in the last dim of one tensor."""
-    return lambda x, dim=None: torch.stack(function(x, reduced_dims(x.ndim, dim)), -1)
-
-
-def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
-    return (x if x.is_floating_point() else x.long()).square().sum(reduced_dims(x.ndim, dim))
-
-
 @dataclass(frozen=True)
 class Meaning:
     """What an operator computes: ``finish(tree of combine over lift(x, index), n)``.
@@ -239,8 +210,6 @@ class Meaning:
     tests: bool = False  # elements convert to bool first
     result: Callable[[torch.dtype], torch.dtype] | None = None  # its type; None: as dtype= has it
     natural: Callable[[torch.dtype], torch.dtype] | None = None  # its type without dtype=; None: that of torch.sum
-    exact: bool = False  # there is a mode "exact"
-    twin: Callable[..., Tensor] | None = None  # the same in torch's words, of a tensor and dims; None: torch.<name>
 
     def identity_in(self, dtype: np.dtype) -> np.ndarray:
         """The identity as a 0-d array."""
@@ -265,8 +234,8 @@ def _of_moments(spread: Callable[[np.ndarray, int, float], np.ndarray], **more: 
 
 
 MEANING = {
-    "sum": Meaning(exact=True),
-    "mean": Meaning(finish=_divided, floating=True, exact=True),
+    "sum": Meaning(),
+    "mean": Meaning(finish=_divided, floating=True),
     "prod": Meaning(
         lift=_factors,
         combine=_multiplied,
@@ -275,7 +244,7 @@ MEANING = {
         wrapping=np.multiply,
         outgrows_integers=True,
     ),
-    "sumsq": Meaning(lift=_squares, identity=0.0, finish=_as_it_is, outgrows_integers=True, twin=_sum_of_squares),
+    "sumsq": Meaning(lift=_squares, identity=0.0, finish=_as_it_is, outgrows_integers=True),
     "amax": Meaning(extreme=np.maximum, result=_same),
     "amin": Meaning(extreme=np.minimum, result=_same),
     "argmax": Meaning(
@@ -285,7 +254,6 @@ MEANING = {
         finish=_index_of,
         index=True,
         result=_int64,
-        twin=_flat(torch.argmax),
     ),
     "argmin": Meaning(
         lift=_indexed,
@@ -294,7 +262,6 @@ MEANING = {
         finish=_index_of,
         index=True,
         result=_int64,
-        twin=_flat(torch.argmin),
     ),
     "count_nonzero": Meaning(tests=True, finish=_as_it_is, result=_int64),
     "logsumexp": Meaning(
@@ -304,12 +271,11 @@ MEANING = {
         finish=_log_of_sum,
         outgrows_integers=True,
         natural=_real,
-        twin=_torch_logsumexp,
     ),
     "var": _of_moments(variance),
     "std": _of_moments(deviation),
-    "var_mean": _of_moments(variance, second=mean, twin=_both(torch.var_mean)),
-    "std_mean": _of_moments(deviation, second=mean, twin=_both(torch.std_mean)),
+    "var_mean": _of_moments(variance, second=mean),
+    "std_mean": _of_moments(deviation, second=mean),
     "norm2": Meaning(
         lift=_scaled_squares,
         combine=_added_scaled,
@@ -317,7 +283,6 @@ MEANING = {
         finish=_root,
         integers=False,
         wider=True,
-        twin=_vector_norm,
     ),
     "any": Meaning(tests=True, finish=_is_any, result=_truth),
     "all": Meaning(tests=True, finish=_is_all, result=_truth),
@@ -366,12 +331,6 @@ def compute_dtype(op: str, dtype_in: torch.dtype, dtype_out: torch.dtype) -> tor
     if not dtype_in.is_floating_point:
         return torch.float64 if MEANING[op].outgrows_integers else torch.int64
     return torch.float64 if MEANING[op].wider or torch.float64 in (dtype_in, dtype_out) else torch.float32
-
-
-def reduced_dims(ndim: int, dim: Dims) -> list[int]:
-    """The dims to reduce as sorted non-negative numbers."""
-    dims = [dim] if isinstance(dim, int) else list(dim or [])
-    return sorted(d % ndim for d in dims) if dims and ndim else list(range(ndim))
 
 
 def rows(x: Tensor, dim: Dims = None) -> Tensor:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from torch_reduce._twins import twin_of
 from torch_reduce.model import MEANING
 
 from ..suites.shapes import Case
@@ -125,7 +126,7 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
         value = value.prod(0 if case.dims is None else case.dims[0], dtype=torch.float64)
         scale = value.abs()
     else:
-        twin = MEANING[case.op].twin or getattr(torch, case.op)
+        twin = twin_of(case.op)
         value = twin(x.double() if x.dtype.is_floating_point else x, dims).double()
         scale = value.abs()
         if MEANING[case.op].second is not None:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import torch
 
-from torch_reduce._schemas import REDUCTIONS
-from torch_reduce.model import MEANING
+from torch_reduce._schemas import EXACT, REDUCTIONS
+from torch_reduce._twins import TWINS
 
 from ..suites.shapes import Case
 
@@ -38,7 +38,7 @@ def modes(case: Case) -> tuple[str, ...]:
         return ("exact",)
     if case.suite == "exact":
         return ("deterministic", "exact")
-    return OURS if MEANING[case.op].exact and case.dtype.is_floating_point else OURS[:2]
+    return OURS if case.op in EXACT and case.dtype.is_floating_point else OURS[:2]
 
 
 def ours(case: Case, mode: str) -> Call:
@@ -56,7 +56,7 @@ def ours(case: Case, mode: str) -> Call:
 def eager(case: Case) -> Call:
     if case.scans:
         return lambda x: getattr(torch, case.op)(x, *case.dims)
-    twin = None if REDUCTIONS[case.op].gives_pair else MEANING[case.op].twin  # which would make one tensor of them
+    twin = None if REDUCTIONS[case.op].gives_pair else TWINS.get(case.op)  # which would make one tensor of them
     op, dims = twin or getattr(torch, case.op), case.dims
     if case.to is not None:
         return lambda x: op(x, dims, dtype=case.to)

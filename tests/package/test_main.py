@@ -70,3 +70,34 @@ def test_program_says_what_is_wrong(monkeypatch, capsys):
     monkeypatch.setattr(program, "SCANS", ())
     assert program.main() == 1
     assert "  wrong: sum of 1 elements: bc283900, not 00000000\n" in capsys.readouterr().out
+
+
+WITHOUT_NUMPY = (
+    "import sys; sys.modules['numpy'] = None\nimport runpy, torch, torch_reduce\nx = torch.arange(6.0).reshape(2, 3)\n"
+)
+
+
+def without_numpy(code: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-W", "ignore", "-c", WITHOUT_NUMPY + code]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+def test_numpy_is_not_needed():
+    """By anything of the public interface."""
+    code = """
+ours = [name for name in dir(torch_reduce) if name in torch_reduce._schemas.REDUCTIONS]
+for op in ours:
+    getattr(torch_reduce, op)(x, 1), torch_reduce.explain(x, 1, op=op)
+    print(op, len(torch_reduce.compare(x, 1, op=op, seconds=0.01).rows) > 1)
+"""
+    done = without_numpy(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{op} True" for op in sorted(OPS)]
+
+
+def test_program_needs_numpy():
+    done = without_numpy("runpy.run_module('torch_reduce', run_name='__main__')")
+    assert done.returncode == 1
+    assert (
+        done.stderr == "python -m torch_reduce compares with a model in NumPy, which is missing: pip install numpy.\n"
+    )

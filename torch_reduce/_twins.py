@@ -1,0 +1,59 @@
+"""The reductions in torch's own words, to compare with. Without NumPy, which a user may lack."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+Dims = int | Sequence[int] | None
+
+
+def reduced_dims(ndim: int, dim: Dims) -> list[int]:
+    """The dims to reduce as sorted non-negative numbers."""
+    dims = [dim] if isinstance(dim, int) else list(dim or [])
+    return sorted(d % ndim for d in dims) if dims and ndim else list(range(ndim))
+
+
+def _logsumexp(x: Tensor, dim: Dims = None) -> Tensor:
+    return torch.logsumexp(x, reduced_dims(x.ndim, dim))
+
+
+def _vector_norm(x: Tensor, dim: Dims = None) -> Tensor:
+    return torch.linalg.vector_norm(x, 2, reduced_dims(x.ndim, dim))
+
+
+def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """A function of one dim, applied to all elements that are reduced, in their order."""
+
+    def twin(x: Tensor, dim: Dims = None) -> Tensor:
+        reduced = reduced_dims(x.ndim, dim)
+        kept = [d for d in range(x.ndim) if d not in reduced]
+        return function(x.permute(kept + reduced).flatten(len(kept)), -1)
+
+    return twin
+
+
+def _both(function: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor]:
+    """A function of two results, with both in the last dim of one tensor."""
+    return lambda x, dim=None: torch.stack(function(x, reduced_dims(x.ndim, dim)), -1)
+
+
+def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
+    return (x if x.is_floating_point() else x.long()).square().sum(dim)
+
+
+TWINS: dict[str, Callable[..., Tensor]] = {
+    "sumsq": _sum_of_squares,
+    "argmax": _flat(torch.argmax),
+    "argmin": _flat(torch.argmin),
+    "logsumexp": _logsumexp,
+    "var_mean": _both(torch.var_mean),
+    "std_mean": _both(torch.std_mean),
+    "norm2": _vector_norm,
+}
+"""What is not ``torch.<operator>``: functions of a tensor and dims."""
+
+
+def twin_of(op: str) -> Callable[..., Tensor]:
+    """The same reduction in torch."""
+    return TWINS.get(op) or getattr(torch, op)
