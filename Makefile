@@ -2,7 +2,7 @@
 PYTHON ?= python3
 RUN := $(PYTHON) tools/environment.py
 
-.PHONY: help build test wheel release bench bench-compare tune ladder format lint docs sanitize clean
+.PHONY: help build test wheel release bench bench-compare tune ladder format lint docs notebook sanitize clean
 .NOTPARALLEL:
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make format     rewrite the sources with clang-format and ruff"
 	@echo "make lint       check them and the types, changing nothing"
 	@echo "make docs       build the documents as a site in build/site; a warning is an error"
+	@echo "make notebook   build, and run examples/python/tour.ipynb, which keeps what it prints"
 	@echo "make sanitize   run tests under ASan and UBSan, and on a GPU under compute-sanitizer"
 	@echo "make clean      remove what was built, and .venv"
 
@@ -53,6 +54,9 @@ lint:
 
 docs:  # not --quiet: --strict counts the warnings that are shown
 	@NO_MKDOCS_2_WARNING=1 $(RUN) --docs -m mkdocs build --strict
+
+notebook: build
+	@$(RUN) --tests tools/run_notebook.py
 
 sanitize:
 	@$(RUN) --tests tools/sanitize.py $(TEST_ARGS)

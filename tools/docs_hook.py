@@ -2,7 +2,7 @@
 
 Links out of docs/ lead to files that a site does not have. Images among them become files of the site. Others lead to
 the repository where mkdocs.yml names one (`repo_url`), and else become text that names the file. A link to a file that
-does not exist stays, and MkDocs warns of it.
+does not exist stays, and MkDocs warns of it. The notebook becomes a page.
 """
 
 import re
@@ -11,9 +11,11 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from nbconvert import MarkdownExporter
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+NOTEBOOK, TOUR = "examples/python/tour.ipynb", "tour.md"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(\.\./([^)\s#]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 # Sphinx's roles, and names of documents, in docstrings.
@@ -26,6 +28,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     for name in sorted(shown):
         if (ROOT / name).is_file():
             files.append(File.generated(config, name, abs_src_path=str(ROOT / name)))
+    tour, _ = MarkdownExporter().from_filename(str(ROOT / NOTEBOOK))
+    files.append(File.generated(config, TOUR, content=tour.replace("](../../docs/", "](")))
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -33,6 +37,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         image, text, name, part = found.groups(default="")
         if not (ROOT / name).exists():
             return found[0]
+        if name == NOTEBOOK:
+            return f"[{text}]({TOUR})"
         if image:
             return f"![{text}]({name})"
         if config.repo_url:

@@ -45,7 +45,7 @@ def test_environment_is_found_once(tree: Path):
 
 def test_what_tests_need_is_needed_by_tests_alone(tree: Path):
     """An environment without pytest and hypothesis builds and measures as it is, with no network."""
-    hide = "import importlib.util as u; find = u.find_spec; hidden = 'pytest', 'hypothesis', 'xdist'\n"
+    hide = "import importlib.util as u; find = u.find_spec; hidden = 'pytest', 'hypothesis', 'xdist', 'nbclient', 'ipykernel'\n"
     hide += "u.find_spec = lambda name: None if name in hidden else find(name)\n"
     (tree / "sitecustomize.py").write_text(hide)
     environment = {"PYTHONPATH": str(tree)}
@@ -54,7 +54,7 @@ def test_what_tests_need_is_needed_by_tests_alone(tree: Path):
     assert done.stdout.strip() == sys.executable
     assert not (tree / ".venv").exists()
     missing = asked(tree, "e.missing_in(sys.executable, {'tests'})", **environment)
-    assert missing == "['pytest', 'hypothesis', 'pytest-xdist']"
+    assert missing == "['pytest', 'hypothesis', 'pytest-xdist', 'nbclient', 'ipykernel']"
 
 
 def test_groups_are_read_as_they_are_written(tree: Path):
