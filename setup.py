@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import setuptools
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.egg_info import egg_info
 
@@ -16,13 +16,6 @@ ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))  # not there in a PEP 517 build
 from native_build import BuildError, build, find_torch, version_of_build  # noqa: E402
 from pypi_page import page  # noqa: E402
-
-if int(setuptools.__version__.partition(".")[0]) < 77:
-    sys.exit(
-        f"torch_reduce is built by setuptools >= 77, and {sys.executable} has {setuptools.__version__}: "
-        "upgrade it, or let pip build in isolation."
-    )
-from setuptools.command.bdist_wheel import bdist_wheel  # noqa: E402
 
 BUILDS = not {"sdist", "egg_info"} & set(sys.argv)  # not so: for no torch, with the plain version
 

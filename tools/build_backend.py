@@ -7,10 +7,21 @@ the CUDA release of the torch that is built for.
 
 import sys
 
+try:
+    import setuptools
+
+    found = setuptools.__version__
+except ModuleNotFoundError:
+    found = "none"
+if found == "none" or int(found.partition(".")[0]) < 77:  # without isolation: else pyproject.toml's are there
+    sys.exit(
+        f"torch_reduce is built by setuptools >= 77, and {sys.executable} has {found}: "
+        "install 'setuptools>=77,<82' and cmake, or let pip build in isolation."
+    )
+
+import native_build  # beside this file, by pyproject.toml's backend-path
 from setuptools import build_meta
 from setuptools.build_meta import *  # noqa: F403
-
-import native_build  # isort: skip  # beside this file, by pyproject.toml's backend-path
 
 
 def missing_tools() -> list[str]:

@@ -161,12 +161,29 @@ def test_environment_without_torch_is_named(tmp_path: Path):
     )
 
 
+def test_setuptools_of_the_environment_is_named(tmp_path: Path):
+    """In a build without isolation: one that is too old, and none."""
+    must(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
+    python = tmp_path / "venv" / "bin" / "python"
+    for version in ("none", "65.5.0"):
+        if version != "none":
+            (tmp_path / "setuptools.py").write_text(f"__version__ = {version!r}\n")
+        code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(ROOT / 'tools')!r}]; import build_backend"
+        done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr == (
+            f"torch_reduce is built by setuptools >= 77, and {python} has {version}: "
+            "install 'setuptools>=77,<82' and cmake, or let pip build in isolation.\n"
+        )
+
+
 # ---- what the backend asks pip for -------------------------------------------------------------------------------
 
 
 def asked_for(**environment: str) -> subprocess.CompletedProcess:
-    """What the backend asks for on a machine without any of the commands."""
-    code = f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import build_backend, native_build as n\n"
+    """What the backend asks for on a machine without any of the commands, in an isolated build's setuptools."""
+    code = f"import sys, setuptools; sys.path.insert(0, {str(ROOT / 'tools')!r}); setuptools.__version__ = '77.0'\n"
+    code += "import build_backend, native_build as n\n"
     code += "n.shutil.which = lambda name, path=None: None\nn.find_tool = lambda name: None\n"
     code += "print(*build_backend.missing_tools())"
     names = ("CUDACXX", "CUDA_HOME", "CUDA_PATH", "TORCH_REDUCE_CUDA")
