@@ -1,4 +1,9 @@
-"""The package for pip. All else than the native library is said in pyproject.toml."""
+"""The package for pip. All else than the native library is said in pyproject.toml.
+
+scikit-build-core would not leave less code: it makes the metadata before CMake runs, and the version holds what CMake
+decides; values that Python finds, as the folder of torch, do not reach its CMake; and native_build.py, which serves the
+Makefile too, would stay, with a build folder beside its own.
+"""
 
 import os
 import shutil
