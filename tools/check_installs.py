@@ -4,8 +4,8 @@ comes of it: its version, where it is imported from, a sum; or the one sentence 
     python tools/check_installs.py [--only WORDS_OF_A_COMMAND]
 
 The environments are made anew in build/installs: with the torch of the Python that runs this and a new setuptools, with
-that torch and the setuptools of an older Python's venv, and with a new setuptools alone. The tree's build folder serves
-all installations, and TORCH_REDUCE_CUDA counts as in any build.
+that torch and the setuptools of an older Python's venv, and with a new setuptools alone; with CMake where the machine
+has none. The tree's build folder serves all installations, and TORCH_REDUCE_CUDA counts as in any build.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import time
 from importlib import metadata
 from pathlib import Path
 
-from native_build import ROOT, find_torch
+from native_build import ROOT, find_torch, missing_tools
 
 FOLDER = ROOT / "build" / "installs"
 UV = "uv==0.13.9"
@@ -27,9 +27,9 @@ PIP, EDITABLE, UV_PIP = "pip install .", "pip install -e .", "uv pip install ."
 BARE, UV_BARE = "pip install --no-build-isolation .", "uv pip install --no-build-isolation ."
 COMMANDS = [PIP, BARE, EDITABLE, UV_PIP, UV_BARE]
 ENVIRONMENTS = {
-    "new": ["setuptools>=77,<82", "cmake"],  # as docs/quick_start.md has it
-    "old": ["setuptools==65.5.0", "cmake"],  # of a venv of Python 3.11
-    "no torch": ["setuptools>=77,<82", "cmake"],
+    "new": ["setuptools>=77,<82"],  # as docs/quick_start.md has it
+    "old": ["setuptools==65.5.0"],  # of a venv of Python 3.11
+    "no torch": ["setuptools>=77,<82"],
 }
 NO_TORCH = r"torch_reduce is built for the torch of the environment, and \S+ has none: install torch >= 2\.11 first.*"
 OLD_SETUPTOOLS = r"torch_reduce is built by setuptools >= 77, and \S+ has 65\.5\.0: install .*"
@@ -95,9 +95,9 @@ def give_torch(site: Path) -> None:
 def make_environment(name: str) -> Path:
     """A venv, and its Python."""
     folder = FOLDER / name.replace(" ", "-")
-    must(sys.executable, "-m", "venv", folder)
+    must(sys.executable, "-m", "venv", "--clear", folder)
     python = folder / "bin" / "python"
-    must(python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *ENVIRONMENTS[name])
+    must(python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", *ENVIRONMENTS[name], *missing_tools())
     if name != "no torch":
         give_torch(site_of(python))
     return python
@@ -174,8 +174,8 @@ def main() -> None:
     must(uv.with_name("python"), "-m", "pip", "install", "-qq", "--disable-pip-version-check", UV)
     failed = 0
     for name in ["new"] if only else ENVIRONMENTS:
-        python = make_environment(name)
         for command in [only] if only else COMMANDS:
+            python = make_environment(name)  # for each, since an installation may bring other packages
             begin = time.monotonic()
             done = install(command, python, uv)
             print(f"{command}  ({name}, {time.monotonic() - begin:.0f} s)", flush=True)

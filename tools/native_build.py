@@ -49,8 +49,9 @@ def find_torch() -> tuple[Path, str]:
 
 
 def find_tool(name: str) -> str | None:
-    """The command of that name that runs: the environment's own that are Python do not in pip's isolated build."""
-    for folder in (str(Path(sys.executable).parent), None):
+    """The first command of that name that runs: those of an environment that are Python do not in pip's isolated build,
+    and may hide the machine's own."""
+    for folder in (str(Path(sys.executable).parent), *os.environ.get("PATH", os.defpath).split(os.pathsep)):
         tool = shutil.which(name, path=folder)
         if tool and subprocess.run([tool, "--version"], capture_output=True).returncode == 0:
             return tool

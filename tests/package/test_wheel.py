@@ -228,6 +228,7 @@ def test_tools_that_do_not_run_are_passed_by(tmp_path: Path):
         return must("env", f"PATH={path}", sys.executable, "-c", code).strip()
 
     assert found("works") == str(tmp_path / "works" / "cmake")
+    assert found("broken", "works") == str(tmp_path / "works" / "cmake")
     assert found("broken") == "None"
 
 
