@@ -126,8 +126,9 @@ def configure(sanitize: bool = False) -> Path:
     command.append(f"-DTORCH_REDUCE_SANITIZE={'ON' if sanitize else 'OFF'}")
     if wheels:
         command += [f"-DTORCH_REDUCE_NVCC={wheels}", f"-DCMAKE_CUDA_FLAGS=-L{wheels.parent.parent / 'lib'}"]
-    ninja = find_tool("ninja")
-    if ninja and not (folder / "CMakeCache.txt").is_file():
+    ninja, cache = find_tool("ninja"), folder / "CMakeCache.txt"
+    # Each time: the one of an earlier build may have gone with its environment.
+    if ninja and (not cache.is_file() or "CMAKE_GENERATOR:INTERNAL=Ninja\n" in cache.read_text()):
         command += ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"]
     run(command, show="torch_reduce:")
     return folder

@@ -232,6 +232,19 @@ def test_tools_that_do_not_run_are_passed_by(tmp_path: Path):
     assert found("broken") == "None"
 
 
+def test_ninja_is_named_anew(tmp_path: Path):
+    """A build folder remembers one that may have gone, with the environment of an isolated build."""
+    code = f"import sys, pathlib; sys.path.insert(0, {str(ROOT / 'tools')!r}); import native_build as n\n"
+    code += f"n.ROOT = pathlib.Path({str(tmp_path)!r})\nn.find_tool = lambda name: '/found/' + name\n"
+    code += "n.run = lambda command, show: print(*command)\nn.configure()"
+    folder = tmp_path / "build" / f"torch-{torch.__version__}"
+    folder.mkdir(parents=True)
+    for generator, named in (("Ninja", True), ("Unix Makefiles", False)):
+        (folder / "CMakeCache.txt").write_text(f"CMAKE_GENERATOR:INTERNAL={generator}\n")
+        command = must("env", "CUDACXX=/some/nvcc", sys.executable, "-c", code).split()
+        assert ("-DCMAKE_MAKE_PROGRAM=/found/ninja" in command) == named
+
+
 def test_cuda_12_has_no_nvcc_to_ask_for(tmp_path: Path):
     place = fake_torch(tmp_path / "torch", "2.11.0+cu126", "12.6")
     demanded = {"TORCH_REDUCE_CUDA": "1", "TORCH_REDUCE_TORCH_DIR": place}
