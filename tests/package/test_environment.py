@@ -45,7 +45,8 @@ def test_environment_is_found_once(tree: Path):
 
 def test_what_tests_need_is_needed_by_tests_alone(tree: Path):
     """An environment without pytest and hypothesis builds and measures as it is, with no network."""
-    hide = "import importlib.util as u; find = u.find_spec; hidden = 'pytest', 'hypothesis', 'xdist', 'nbclient', 'ipykernel'\n"
+    hide = "import importlib.util as u; find = u.find_spec\n"
+    hide += "hidden = 'pytest', 'hypothesis', 'xdist', 'nbclient', 'ipykernel'\n"
     hide += "u.find_spec = lambda name: None if name in hidden else find(name)\n"
     (tree / "sitecustomize.py").write_text(hide)
     environment = {"PYTHONPATH": str(tree)}
