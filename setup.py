@@ -20,8 +20,9 @@ from setuptools.command.egg_info import egg_info
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))  # not there in a PEP 517 build
 from native_build import BuildError, build, find_torch, version_of_build  # noqa: E402
-from pypi_page import page  # noqa: E402
+from pypi_page import page, urls  # noqa: E402
 
+FILES = os.environ.get("TORCH_REDUCE_REPOSITORY")
 BUILDS = not {"sdist", "egg_info"} & set(sys.argv)  # not so: for no torch, with the plain version
 
 
@@ -84,6 +85,7 @@ setup(
     ext_modules=[Extension("torch_reduce._native", [])],  # has setuptools run CMakeBuild and tag a platform
     cmdclass={"egg_info": Metadata, "build_ext": CMakeBuild, "bdist_wheel": Wheel},
     install_requires=[requirement()],
-    long_description=page((ROOT / "README.md").read_text(), os.environ.get("TORCH_REDUCE_REPOSITORY")),
+    long_description=page((ROOT / "README.md").read_text(), FILES),
+    project_urls=urls(FILES),
     long_description_content_type="text/markdown",
 )

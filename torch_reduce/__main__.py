@@ -18,7 +18,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("python -m torch_reduce compares with a model in NumPy, which is missing: pip install numpy.")
 from ._schemas import SCANS
-from .model import Dims
+from ._twins import Dims
 from .scan_model import SCANNED, scan_model
 from .testing import OPS, bits, fill, function_of, model
 

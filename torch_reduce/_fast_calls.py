@@ -1,19 +1,20 @@
 """Functions that leave ordinary calls to C++ (csrc/python/fast_calls.cpp), where the module for it loads."""
 
 import functools
+import importlib
 from collections.abc import Callable
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 
-_Function = TypeVar("_Function", bound=Callable)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _load() -> ModuleType | None:
     """The module, which a build without Python's headers lacks. It is not for a Python whose objects look otherwise."""
     try:
-        from .lib import fast_calls
+        fast_calls = importlib.import_module(f"{__package__}.lib.fast_calls")
     except ImportError:
         return None
     return fast_calls if fast_calls.tells_tensors(torch.empty(0)) else None
@@ -31,9 +32,9 @@ def fast(name: str, function: _Function) -> _Function:
     call = _module.bind(name, function)
 
     @functools.wraps(function)
-    def either(*arguments, **options):
+    def either(*arguments: Any, **options: Any) -> Any:
         if torch.compiler.is_dynamo_compiling():  # which cannot look into C++
             return function(*arguments, **options)
         return call(*arguments, **options)
 
-    return either
+    return cast(_Function, either)

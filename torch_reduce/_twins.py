@@ -39,7 +39,7 @@ def _both(function: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tenso
 
 
 def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
-    return (x if x.is_floating_point() else x.long()).square().sum(dim)
+    return (x if x.is_floating_point() else x.long()).square().sum(reduced_dims(x.ndim, dim))
 
 
 TWINS: dict[str, Callable[..., Tensor]] = {

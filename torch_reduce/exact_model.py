@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .model import Dims, result_shape, rows
+from ._twins import Dims
+from .model import result_shape, rows
 
 LOWEST = {13: -149, 70: -1074}  # the exponent of the first word, by the number of words
 # Significant bits, the exponent of the smallest normal number, that of the largest finite one.

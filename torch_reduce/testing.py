@@ -16,7 +16,8 @@ from torch import Tensor
 
 from . import _bits, explain, functional
 from ._schemas import REDUCTIONS
-from .model import MEANING, Dims, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
+from ._twins import Dims
+from .model import MEANING, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
 
 __all__ = [
     "DTYPES",

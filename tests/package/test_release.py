@@ -73,3 +73,13 @@ def test_the_page_leaves_code_alone(tools: None):
     from pypi_page import page
 
     assert page("[a](b.md)\n```\n[a](b.md)\n```\n", None) == "a\n```\n[a](b.md)\n```\n"
+
+
+def test_the_page_links_to_files_that_are_here(tools: None):
+    from pypi_page import urls
+
+    files = "https://example.org/owner/name/blob/v1"
+    links = urls(files)
+    assert links.pop("Source") == "https://example.org/owner/name"
+    assert len(links) == 3 and all((ROOT / link.removeprefix(f"{files}/")).is_file() for link in links.values())
+    assert urls(None) == {}
