@@ -51,7 +51,7 @@ class CMakeBuild(build_ext):
     def run(self) -> None:
         root = ROOT if self.inplace or self.editable_mode else Path(self.build_lib).absolute()
         with one_sentence():
-            build(root / "torch_reduce")
+            build(root / "torch_reduce", installs=True)
 
     def get_outputs(self) -> list[str]:
         return []

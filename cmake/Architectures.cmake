@@ -1,8 +1,9 @@
 # torch_reduce_architectures(<result> <nvcc>): a value for CMAKE_CUDA_ARCHITECTURES, such as 80-real;90-real;90-virtual.
 #
 # The first of these that is given: TORCH_CUDA_ARCH_LIST, in torch's own notation ("8.0;9.0a;9.0+PTX"); every
-# architecture of a release for TORCH_REDUCE_RELEASE=1; the visible GPUs'; 9.0. One architecture keeps a development
-# build short, and a release carries PTX of its newest for the GPUs that come after it.
+# architecture of a release for TORCH_REDUCE_RELEASE=1; the visible GPUs'; for TORCH_REDUCE_PORTABLE, two that serve every
+# GPU from 8.0 on: those of 8.x run code of 8.0, and newer ones make theirs of 9.0's PTX; 9.0. One architecture keeps a
+# development build short, and a release carries PTX of its newest for the GPUs that come after it.
 
 function(torch_reduce_architectures result nvcc)
   if(NOT "$ENV{TORCH_CUDA_ARCH_LIST}" STREQUAL "")
@@ -26,7 +27,9 @@ function(torch_reduce_architectures result nvcc)
                       OUTPUT_VARIABLE answer ERROR_QUIET)
       string(REGEX MATCHALL "[0-9]+\\.[0-9]+" wanted "${answer}")  # empty where the driver does not answer
     endif()
-    if(NOT wanted)
+    if(NOT wanted AND TORCH_REDUCE_PORTABLE)
+      set(wanted 8.0 9.0+PTX)
+    elseif(NOT wanted)
       set(wanted 9.0)
     endif()
   endif()

@@ -15,19 +15,11 @@ import sys
 from pathlib import Path
 
 from make_wheel import list_files, one_at_a_time, run, sdist, tools, wheel
-from native_build import ROOT, BuildError, cuda_of_torch, find_torch
+from native_build import ROOT, BuildError, why_without_cuda
 
 PARTS = ("sdist", "cpu", "cuda")
 MOST_BYTES = 100_000_000
 NOT_OF_A_RELEASE = ("TORCH_CUDA_ARCH_LIST", "CUDAARCHS")  # which would go before the architectures of one
-
-
-def why_without_cuda() -> str | None:
-    """In words for a sentence; None for a release with it."""
-    if os.environ.get("TORCH_REDUCE_CUDA") == "0":
-        return "TORCH_REDUCE_CUDA=0"
-    torch, version = find_torch()
-    return None if cuda_of_torch(torch) else f"torch {version} has no CUDA"
 
 
 def make(out: Path, parts: list[str]) -> None:

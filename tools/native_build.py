@@ -2,8 +2,8 @@
 
     python tools/native_build.py [--prefix FOLDER] [--sanitize] [--target ladder]
 
-One build folder for each torch, so that going back and forth between two environments rebuilds nothing. Releases and
-sanitizer builds have their own.
+One build folder for each torch, so that going back and forth between two environments rebuilds nothing. Releases,
+sanitizer builds and installations for GPUs that are not here have their own.
 """
 
 import argparse
@@ -96,6 +96,24 @@ def missing_tools() -> list[str]:
     return missing
 
 
+def why_without_cuda() -> str | None:
+    """Why no CUDA code is wanted, in words for a sentence; None where it is."""
+    if os.environ.get("TORCH_REDUCE_CUDA") == "0":
+        return "TORCH_REDUCE_CUDA=0"
+    torch, version = find_torch()
+    return None if cuda_of_torch(torch) else f"torch {version} has no CUDA"
+
+
+def is_for_other_gpus() -> bool:
+    """Whether what is installed will run elsewhere: no GPU is here, and no variable names architectures."""
+    named = any(map(os.environ.get, ("TORCH_CUDA_ARCH_LIST", "TORCH_REDUCE_RELEASE", "CUDAARCHS")))
+    if named or why_without_cuda():
+        return False
+    smi = find_tool("nvidia-smi")
+    listing = smi and subprocess.run([smi, "-L"], capture_output=True, text=True).stdout
+    return "GPU" not in (listing or "")
+
+
 def run(command: list[str], show: str) -> None:
     """Runs a command; of its output only lines that hold `show` are printed, and everything if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -108,7 +126,7 @@ def run(command: list[str], show: str) -> None:
 
 
 @functools.cache  # once a process: setup.py asks for the version, then builds
-def configure(sanitize: bool = False) -> Path:
+def configure(sanitize: bool = False, installs: bool = False) -> Path:
     """Brings the build folder for the environment's torch up to date, and returns it."""
     torch, version = find_torch()
     cmake = find_tool("cmake")
@@ -117,13 +135,21 @@ def configure(sanitize: bool = False) -> Path:
     wheels = find_nvcc_of_wheels() if find_nvcc() is None and not sanitize else None
     release = os.environ.get("TORCH_REDUCE_RELEASE") == "1"
     without_cuda = os.environ.get("TORCH_REDUCE_CUDA") == "0"
-    kinds = {"sanitize": sanitize, "wheels": wheels, "release": release, "cpu": release and without_cuda}
+    portable = installs and is_for_other_gpus()
+    kinds = {
+        "sanitize": sanitize,
+        "wheels": wheels,
+        "release": release,
+        "cpu": release and without_cuda,
+        "portable": portable,
+    }
     folder = ROOT / "build" / "-".join([f"torch-{version}", *(kind for kind, is_so in kinds.items() if is_so)])
     if wheels:  # may lie in an environment that lasts for one build, so nothing of an earlier one is kept
         shutil.rmtree(folder, ignore_errors=True)
     command = [cmake, "-S", str(ROOT), "-B", str(folder), f"-DTORCH_REDUCE_TORCH_DIR={torch}"]
     command.append(f"-DPython_EXECUTABLE={sys.executable}")
     command.append(f"-DTORCH_REDUCE_SANITIZE={'ON' if sanitize else 'OFF'}")
+    command.append(f"-DTORCH_REDUCE_PORTABLE={'ON' if portable else 'OFF'}")
     if wheels:
         command += [f"-DTORCH_REDUCE_NVCC={wheels}", f"-DCMAKE_CUDA_FLAGS=-L{wheels.parent.parent / 'lib'}"]
     ninja, cache = find_tool("ninja"), folder / "CMakeCache.txt"
@@ -136,13 +162,14 @@ def configure(sanitize: bool = False) -> Path:
 
 def version_of_build() -> str:
     """The version of the package that would be built: with torch and CUDA in its local part (cmake/Package.cmake)."""
-    return json.loads((configure() / "build.json").read_text())["version"]
+    return json.loads((configure(installs=True) / "build.json").read_text())["version"]
 
 
-def build(prefix: Path | None, sanitize: bool = False, target: str | None = None) -> Path:
+def build(prefix: Path | None, sanitize: bool = False, target: str | None = None, *, installs: bool = False) -> Path:
     """Brings the libraries under `prefix` up to date: lib/ and include/. With a `target`, that target of CMake's
-    is built instead and nothing is installed. Returns the build folder."""
-    folder, cmake = configure(sanitize), find_tool("cmake")
+    is built instead and nothing is installed. What `installs` may move to a machine with other GPUs. Returns the build
+    folder."""
+    folder, cmake = configure(sanitize, installs), find_tool("cmake")
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(len(os.sched_getaffinity(0)))
     command = [cmake, "--build", str(folder), "--parallel", jobs, *(["--target", target] if target else [])]
     if subprocess.run(command).returncode != 0:

@@ -227,7 +227,7 @@ def test_cuda_can_be_demanded(tmp_path: Path):
     assert "TORCH_REDUCE_CUDA=1, but CUDA cannot be built: a sanitizer build has the CPU part alone" in words
 
 
-def architectures(folder: Path, known: str, **environment: str) -> str:
+def architectures(folder: Path, known: str, portable: bool = False, **environment: str) -> str:
     """What cmake/Architectures.cmake chooses on a machine without a GPU, for an nvcc that knows some architectures."""
     nvcc = folder / "nvcc"
     nvcc.write_text("#!/bin/sh\nprintf 'compute_%s\\n' " + known)
@@ -236,6 +236,7 @@ def architectures(folder: Path, known: str, **environment: str) -> str:
     script.write_text(
         f"include({ROOT}/cmake/Architectures.cmake)\n"
         "set(TORCH_REDUCE_NVIDIA_SMI false)\n"  # the command: it prints nothing
+        f"set(TORCH_REDUCE_PORTABLE {portable})\n"
         f'torch_reduce_architectures(answer "{nvcc}")\nmessage("${{answer}}")\n'
     )
     names = ("TORCH_CUDA_ARCH_LIST", "TORCH_REDUCE_RELEASE")
@@ -255,7 +256,32 @@ def architectures(folder: Path, known: str, **environment: str) -> str:
     ],
 )
 def test_architectures(environment: dict, chosen: str, tmp_path: Path):
-    assert architectures(tmp_path, "75 80 86 87 89 90 100 103 120 121", **environment) == chosen
+    known = "75 80 86 87 89 90 100 103 120 121"
+    assert architectures(tmp_path, known, **environment) == chosen
+    installed = chosen if environment else "80-real;90-real;90-virtual"
+    assert architectures(tmp_path, known, portable=True, **environment) == installed
+
+
+def test_an_installation_without_a_gpu_is_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from native_build import is_for_other_gpus
+
+    torch_folder = tmp_path / "torch"
+    torch_folder.mkdir()
+    (torch_folder / "__init__.py").touch()
+    (torch_folder / "version.py").write_text("__version__ = '2.15.0+cu132'\ncuda: Optional[str] = '13.2'\n")
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'GPU 0: one'\n")
+    smi.chmod(0o755)
+    for name in ("TORCH_REDUCE_CUDA", "TORCH_CUDA_ARCH_LIST", "TORCH_REDUCE_RELEASE", "CUDAARCHS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TORCH_REDUCE_TORCH_DIR", str(torch_folder))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert is_for_other_gpus()
+    for name, value in (("TORCH_CUDA_ARCH_LIST", "9.0"), ("TORCH_REDUCE_CUDA", "0"), ("PATH", f"{tmp_path}:/usr/bin")):
+        with monkeypatch.context() as other:
+            other.setenv(name, value)
+            assert not is_for_other_gpus(), name
 
 
 def test_release_leaves_out_what_nvcc_does_not_know(tmp_path: Path):

@@ -26,7 +26,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (ROOT / "build" / f"torch-{torch.__version__}" / "CMakeCache.txt").is_file():
         pytest.skip("the library was not built here, and would take minutes")
     out = tmp_path_factory.mktemp("dist") / "dist"
-    cuda = {} if torch_reduce.build_info()["cuda"] else {"TORCH_REDUCE_CUDA": "0"}
+    info = torch_reduce.build_info()
+    # As the tree's library is built, so that nothing is compiled again.
+    cuda = {"CUDAARCHS": ";".join(info["architectures"])} if info["cuda"] else {"TORCH_REDUCE_CUDA": "0"}
     command = [sys.executable, ROOT / "tools" / "make_wheel.py", "--out", out]
     done = subprocess.run([str(c) for c in command], env=os.environ | cuda, capture_output=True, text=True)
     if re.search("is a package index reachable|No matching distribution found|NewConnectionError", done.stderr):
