@@ -53,7 +53,7 @@ class Reader {
  private:
   // A run is summed in so many parts side by side, which are then merged. A cache line of elements: what is kept of
   // more takes longer to load and store.
-  static constexpr int kRunSums = 64 / sizeof(T);
+  static constexpr int kRunSums = Sums<T>::kLine;
   static_assert(kRunSums <= kMostTurns, "the end of a run has room");
   static constexpr int64_t kLongRun = kAtOnce * kRunSums;  // shorter ones are copied into a longer one
 
@@ -113,10 +113,16 @@ class Reader {
 
   // Consecutive elements: x[i] to sum i % width.
   void add_run(const T* x, int64_t count, int64_t width, Sums<T>& sums) {
+    if (width == kRunSums && count >= kAtOnce * kRunSums) {
+      const int64_t steps = count / (kAtOnce * kRunSums), done = steps * kAtOnce * kRunSums;
+      sums.add_lines(x, steps, ahead_);
+      count -= done;
+      x += done;
+    }
     for (; count >= kAtOnce * width; count -= kAtOnce * width, x += kAtOnce * width) {
       if (ahead_ > 0) prefetch_bytes(reinterpret_cast<const char*>(x) + ahead_, kAtOnce * width * sizeof(T));
       const T* const rows[] = {x, x + width, x + 2 * width, x + 3 * width};
-      add(rows, width, sums);
+      sums.add(rows, width);
     }
     if (count == 0) return;
     const T* rows[kAtOnce] = {kZeros, kZeros, kZeros, kZeros};
@@ -125,15 +131,7 @@ class Reader {
     T last[kMostTurns] = {};
     for (int64_t i = 0; i < count; ++i) last[i] = x[i];
     if (count > 0) rows[row] = last;
-    add(rows, width, sums);
-  }
-
-  static void add(const T* const* rows, int64_t width, Sums<T>& sums) {
-    if (width == kRunSums) {
-      sums.template add<kRunSums>(rows);
-    } else {
-      sums.add(rows, width);
-    }
+    sums.add(rows, width);
   }
 
   static constexpr T kZeros[kMostSums] = {};

@@ -41,6 +41,8 @@ template <class T>
 class Sums {
  public:
   static constexpr bool has_rest = std::is_same<T, double>::value;
+  // Elements of a cache line, or fewer: what is kept of so many sums fits registers.
+  static constexpr int kLine = 2 * 64 / sizeof(T) <= kVectorBytes ? 64 / sizeof(T) : kVectorBytes / 2;
 
   void start(int64_t count) {
     for (int64_t j = 0; j < count; ++j) sum_[j] = 0, high_[j] = 0, low_[j] = kMax;
@@ -49,11 +51,8 @@ class Sums {
     }
   }
 
-  // x[i][j] to sum j, for the first `count` sums. Calls, as these loops would otherwise stand in many places; where
-  // the count is known, it is faster to say so.
-  template <int Count = 0>
-  __attribute__((noinline)) void add(const T* const* x, int64_t any_count = Count) {
-    const int64_t count = Count > 0 ? Count : any_count;
+  // x[i][j] to sum j, for the first `count` sums. A call, as these loops would otherwise stand in many places.
+  __attribute__((noinline)) void add(const T* const* x, int64_t count) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     TR_VECTORIZE
     for (int64_t j = 0; j < count; ++j) {
@@ -72,17 +71,64 @@ class Sums {
       }
     } else {
       // Compilers do not find the conversion of halves, so these are widened a vector at a time.
-      const int64_t whole = std::is_same<T, Half>::value ? count / kLanes<float> * kLanes<float> : 0;
-      for (int64_t j = 0; j < whole; j += kLanes<float>) {
-        const Vector<float> v[] = {load<float>(a + j), load<float>(b + j), load<float>(c + j), load<float>(d + j)};
-        add_halves<0>(v, sum_ + j);
-        add_halves<1>(v, sum_ + j + kLanes<double>);
+      const int64_t whole = std::is_same<T, Half>::value ? count / kLanes<double> * kLanes<double> : 0;
+      for (int64_t j = 0; j < whole; j += kLanes<double>) {
+        const auto at = [j](const T* x) { return load_at<T, double>(reinterpret_cast<const char*>(x + j), 0); };
+        const Vector<double> total = load<double>(sum_ + j) + ((at(a) + at(b)) + (at(c) + at(d)));
+        __builtin_memcpy(sum_ + j, &total, sizeof(total));
       }
       TR_VECTORIZE
       for (int64_t j = whole; j < count; ++j) {
         sum_[j] += (widen<double>(a[j]) + widen<double>(b[j])) + (widen<double>(c[j]) + widen<double>(d[j]));
       }
     }
+  }
+
+  // Consecutive elements, x[i] to sum i % kLine: `steps` times kAtOnce lines of kLine. What is kept of the sums stays
+  // in registers. The elements so many bytes ahead are fetched, if any are.
+  __attribute__((noinline)) void add_lines(const T* x, int64_t steps, int64_t ahead) {
+    using Words = Vector<Bits>;
+    using Doubles = Vector<double>;
+    constexpr int kWords = kLine / kLanes<Bits>, kDoubles = kLine / kLanes<double>;
+    Words high[kWords], low[kWords];
+    Doubles sum[kDoubles], error[kDoubles];
+    __builtin_memcpy(high, high_, sizeof(high));
+    __builtin_memcpy(low, low_, sizeof(low));
+    __builtin_memcpy(sum, sum_, sizeof(sum));
+    if constexpr (has_rest) __builtin_memcpy(error, error_, sizeof(error));
+    for (; steps > 0; --steps, x += kAtOnce * kLine) {
+      if (ahead > 0) prefetch_bytes(reinterpret_cast<const char*>(x) + ahead, kAtOnce * kLine * sizeof(T));
+      TR_UNROLL
+      for (int w = 0; w < kWords; ++w) {
+        TR_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+          const Words bits = load<Bits>(reinterpret_cast<const Bits*>(x + i * kLine + w * kLanes<Bits>));
+          const Words magnitude = bits & kMax, order = zero_last(magnitude);
+          high[w] = larger(high[w], magnitude);
+          low[w] = smaller(low[w], order);
+        }
+      }
+      TR_UNROLL
+      for (int d = 0; d < kDoubles; ++d) {
+        Doubles v[kAtOnce];
+        TR_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+          v[i] = load_at<T, double>(reinterpret_cast<const char*>(x + i * kLine), d * kLanes<double>);
+        }
+        if constexpr (has_rest) {
+          Doubles e[kAtOnce];
+          const Doubles ab = two_sum(v[0], v[1], e[0]), cd = two_sum(v[2], v[3], e[1]), all = two_sum(ab, cd, e[2]);
+          sum[d] = two_sum(sum[d], all, e[3]);
+          error[d] += (e[0] + e[1]) + (e[2] + e[3]);
+        } else {
+          sum[d] += (v[0] + v[1]) + (v[2] + v[3]);
+        }
+      }
+    }
+    __builtin_memcpy(high_, high, sizeof(high));
+    __builtin_memcpy(low_, low, sizeof(low));
+    __builtin_memcpy(sum_, sum, sizeof(sum));
+    if constexpr (has_rest) __builtin_memcpy(error_, error, sizeof(error));
   }
 
   // Sums j and j + count become sum j.
@@ -134,6 +180,11 @@ class Sums {
     using Unsigned = std::make_unsigned_t<Bits>;
     return static_cast<Bits>(static_cast<Unsigned>(magnitude) + static_cast<Unsigned>(kMax));
   }
+  static TR_HD Vector<Bits> zero_last(Vector<Bits> magnitude) {
+    using Unsigned = Vector<std::make_unsigned_t<Bits>>;
+    constexpr auto kAdded = static_cast<std::make_unsigned_t<Bits>>(kMax);
+    return reinterpret_cast<Vector<Bits>>(reinterpret_cast<Unsigned>(magnitude) + kAdded);
+  }
   static TR_HD Bits zero_first(Bits magnitude) {
     using Unsigned = std::make_unsigned_t<Bits>;
     return static_cast<Bits>(static_cast<Unsigned>(magnitude) - static_cast<Unsigned>(kMax));
@@ -146,22 +197,9 @@ class Sums {
   static TR_HD U smaller(U a, U b) {
     return a < b ? a : b;
   }
-  // The lower (Half 0) or upper (Half 1) lanes of all four.
-  template <int Half>
-  static TR_HD void add_halves(const Vector<float> (&v)[kAtOnce], double* sum) {
-    using Narrow = typename VectorOf<float, kLanes<double>>::type;
-    Vector<double> wide[kAtOnce];
-    TR_UNROLL
-    for (int i = 0; i < kAtOnce; ++i) {
-      Narrow half;
-      __builtin_memcpy(&half, reinterpret_cast<const char*>(&v[i]) + Half * sizeof(half), sizeof(half));
-      wide[i] = __builtin_convertvector(half, Vector<double>);
-    }
-    const Vector<double> total = load<double>(sum) + ((wide[0] + wide[1]) + (wide[2] + wide[3]));
-    __builtin_memcpy(sum, &total, sizeof(total));
-  }
-  static TR_HD double two_sum(double a, double b, double& error) {
-    const double sum = a + b, of_b = sum - a;
+  template <class V>
+  static TR_HD V two_sum(V a, V b, V& error) {
+    const V sum = a + b, of_b = sum - a;
     error = (a - (sum - of_b)) + (b - of_b);
     return sum;
   }
