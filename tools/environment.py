@@ -28,13 +28,17 @@ OLDEST_PYTHON, OLDEST_TORCH, OLDEST_CMAKE = (3, 10), (2, 11), (3, 20)
 PINNED_TORCH = "torch==2.11.0"
 GROUPS = ("bench", "test", "lint", "docs")  # of pyproject.toml
 MODULES = {"pytest-xdist": "xdist", "pyyaml": "yaml"}  # of packages that have another name
-# Installed along where something is installed anyway. torch.testing._internal imports expecttest, and its samples of
-# inputs are one more source of test cases; make does where ninja is not.
-WELCOME = ["expecttest", "ninja"]
 
 
 def say(line):
     print("environment: " + line, file=sys.stderr, flush=True)
+
+
+def welcome():
+    """Installed along where something is installed anyway. torch.testing._internal imports expecttest, and its samples
+    of inputs are one more source of test cases. Make does where ninja is not. Of two releases of ninja each builds anew
+    what the other has built, and pip's isolated builds see the machine's."""
+    return ["expecttest", *([] if shutil.which("ninja") else ["ninja"])]
 
 
 def group(name):
@@ -150,7 +154,7 @@ def prepare(active, kinds):
     if numbers(torch_of(venv_python)) < OLDEST_TORCH:
         wanted.insert(0, PINNED_TORCH)
     if wanted:
-        pip_install(venv_python, wanted + WELCOME)
+        pip_install(venv_python, wanted + welcome())
     torch, still = torch_of(venv_python), missing_in(venv_python, kinds)
     if numbers(torch) < OLDEST_TORCH or still:
         sys.exit(f"environment: .venv still lacks {', '.join(still) or PINNED_TORCH}.")
