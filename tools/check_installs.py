@@ -118,11 +118,12 @@ def refusal(command: str, environment: str) -> str | None:
 
 
 def install(command: str, python: Path, uv: Path) -> subprocess.CompletedProcess:
-    """Typed in the tree, with the environment activated."""
+    """Typed in the tree, with the environment activated. uv, which does not read pip's settings, may know no index: all
+    that it needs is installed."""
     path = os.pathsep.join([str(python.parent), str(uv.parent), os.environ["PATH"]])
     words = command.split()
     words[0] = str(uv if words[0] == "uv" else python.with_name("pip"))
-    return run(*words, VIRTUAL_ENV=str(python.parent.parent), PATH=path)
+    return run(*words, VIRTUAL_ENV=str(python.parent.parent), PATH=path, UV_OFFLINE="1")
 
 
 def what_is_wrong(command: str, environment: str, python: Path, done: subprocess.CompletedProcess) -> list[str]:
