@@ -1,5 +1,6 @@
 """The operators, as the native library has registered them: whoever lists them asks here."""
 
+import functools
 from dataclasses import dataclass
 
 import torch
@@ -25,6 +26,17 @@ class Operator:
     takes_correction: bool
     gives_pair: bool
 
+    @functools.cached_property
+    def has_exact(self) -> bool:
+        """Whether it has a mode ``"exact"``, which the library refuses otherwise."""
+        if not self.takes_dtype:
+            return False
+        try:
+            torch.ops.reduce._explain(torch.empty(1, device="meta"), op=self.name, mode="exact", device="cpu")
+        except NotImplementedError:
+            return False
+        return True
+
 
 def _operators(scans: bool) -> dict[str, Operator]:
     """By name, in the order of names. All have a tensor, ``dim`` and an ``out`` overload; reductions, ``keepdim``."""
@@ -43,9 +55,6 @@ def _operators(scans: bool) -> dict[str, Operator]:
 
 REDUCTIONS: dict[str, Operator] = _operators(scans=False)
 """Every reduction, by name."""
-
-EXACT = ("sum", "mean")
-"""The reductions that have a mode ``"exact"``."""
 
 SCANS: dict[str, Operator] = _operators(scans=True)
 """Every scan, by name."""

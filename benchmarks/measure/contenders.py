@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from torch_reduce._schemas import EXACT, REDUCTIONS
+from torch_reduce._schemas import REDUCTIONS
 from torch_reduce._twins import TWINS
 
 from ..suites.shapes import Case
@@ -38,7 +38,7 @@ def modes(case: Case) -> tuple[str, ...]:
         return ("exact",)
     if case.suite == "exact":
         return ("deterministic", "exact")
-    return OURS if case.op in EXACT and case.dtype.is_floating_point else OURS[:2]
+    return OURS if REDUCTIONS[case.op].has_exact and case.dtype.is_floating_point else OURS[:2]
 
 
 def ours(case: Case, mode: str) -> Call:

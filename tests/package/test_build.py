@@ -115,7 +115,8 @@ def test_shows_what_its_header_declares(library: Path):
 
 
 def test_size():
-    assert LIBRARY.stat().st_size + CORE.stat().st_size <= 20e6
+    """Of the libraries and the Python module together."""
+    assert sum(path.stat().st_size for path in CORE.parent.glob("*.so")) <= 20e6
 
 
 def test_code_for_newer_processors_stays_in_its_namespace():

@@ -51,8 +51,7 @@ class Reader {
   }
 
  private:
-  // A run is summed in so many parts side by side, which are then merged. A cache line of elements: what is kept of
-  // more takes longer to load and store.
+  // A run is summed in so many parts side by side, which are then merged.
   static constexpr int kRunSums = Sums<T>::kLine;
   static_assert(kRunSums <= kMostTurns, "the end of a run has room");
   static constexpr int64_t kLongRun = kAtOnce * kRunSums;  // shorter ones are copied into a longer one
