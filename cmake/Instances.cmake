@@ -1,6 +1,6 @@
 # Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
-# has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, the same for each
-# scan (scans.def), and one for each element type of exact sums.
+# has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, the same with a
+# mask (masked.def) and for each scan (scans.def), and one for each element type of exact sums.
 #   TORCH_REDUCE_INSTANCES  their paths
 
 set(TORCH_REDUCE_INSTANCES "")
@@ -16,11 +16,25 @@ function(torch_reduce_instance name header)
   set(TORCH_REDUCE_INSTANCES ${TORCH_REDUCE_INSTANCES} "${_path}" PARENT_SCOPE)
 endfunction()
 
+# Of the operator, in each of its compute types.
+function(torch_reduce_instances_of name struct)
+  set(_arguments "const Plan&, const Problem&, const Buffers&, cudaStream_t, bool")
+  torch_reduce_instance(${name}_narrow launch/launch.cuh "launch_typed<${struct}, float>(${_arguments})")
+  torch_reduce_instance(
+    ${name}_wide launch/launch.cuh
+    "launch_typed<${struct}, double>(${_arguments})" "launch_typed<${struct}, int64_t>(${_arguments})"
+    "launch_typed<${struct}, Endless>(${_arguments})" "launch_typed<${struct}, Int128>(${_arguments})")
+  set(TORCH_REDUCE_INSTANCES ${TORCH_REDUCE_INSTANCES} PARENT_SCOPE)
+endfunction()
+
+set(_def "${CMAKE_CURRENT_SOURCE_DIR}/include/torch_reduce/masked.def")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")
+file(STRINGS "${_def}" _masked REGEX "^TORCH_REDUCE_MASKED\\(")
 set(_def "${CMAKE_CURRENT_SOURCE_DIR}/include/torch_reduce/operators.def")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")
 file(STRINGS "${_def}" _rows REGEX "^TORCH_REDUCE_OPERATOR\\(")
 foreach(_row IN LISTS _rows)
-  if(NOT _row MATCHES "^TORCH_REDUCE_OPERATOR\\(([A-Za-z0-9_]+), ([a-z0-9_]+), (typed|plain|spread|spread_pair), ([A-Za-z0-9_]+)\\)$")
+  if(NOT _row MATCHES "^TORCH_REDUCE_OPERATOR\\(([A-Za-z0-9_]+), ([a-z0-9_]+), (typed|plain|spread|spread_pair|paired), ([A-Za-z0-9_]+)\\)$")
     message(FATAL_ERROR "torch_reduce: ${_def} has a row that is none: ${_row}")
   endif()
   set(_row "${CMAKE_MATCH_1};${CMAKE_MATCH_2};${CMAKE_MATCH_4}")
@@ -28,13 +42,10 @@ foreach(_row IN LISTS _rows)
   list(GET _row 1 _name)
   list(GET _row 2 _kernels)
   if(_struct STREQUAL _kernels)
-    set(_arguments "const Plan&, const Problem&, const Buffers&, cudaStream_t, bool")
-    torch_reduce_instance(${_name}_narrow launch/launch.cuh "launch_typed<${_struct}, float>(${_arguments})")
-    torch_reduce_instance(${_name}_wide launch/launch.cuh
-                          "launch_typed<${_struct}, double>(${_arguments})"
-                          "launch_typed<${_struct}, int64_t>(${_arguments})"
-                          "launch_typed<${_struct}, Endless>(${_arguments})"
-                          "launch_typed<${_struct}, Int128>(${_arguments})")
+    torch_reduce_instances_of(${_name} ${_struct})
+    if("TORCH_REDUCE_MASKED(${_struct})" IN_LIST _masked)
+      torch_reduce_instances_of(${_name}_masked "Masked<${_struct}>")
+    endif()
   endif()
 endforeach()
 set(_def "${CMAKE_CURRENT_SOURCE_DIR}/include/torch_reduce/scans.def")

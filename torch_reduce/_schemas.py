@@ -26,6 +26,11 @@ class Operator:
     takes_correction: bool
     gives_pair: bool
 
+    @property
+    def takes_mask(self) -> bool:
+        """Whether it takes ``where=``."""
+        return "where" in self.packet.overloads()
+
     @functools.cached_property
     def has_exact(self) -> bool:
         """Whether it has a mode ``"exact"``, which the library refuses otherwise."""
@@ -46,7 +51,7 @@ def _operators(scans: bool) -> dict[str, Operator]:
         if full == f"reduce::{registered}.out":
             packet = getattr(torch.ops.reduce, registered)
             arguments = {argument.name for argument in packet.default._schema.arguments}
-            if scans == ("keepdim" in arguments):
+            if scans == ("keepdim" in arguments) or "other" in arguments:
                 continue
             name = registered.removeprefix("_")
             found[name] = Operator(name, packet, "dtype" in arguments, "correction" in arguments, name != registered)

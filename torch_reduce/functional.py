@@ -39,14 +39,33 @@ def _call(
     keepdim: bool,
     out: Tensor | None,
     names: TorchNames,
+    where: Tensor | None = None,
     **options: torch.dtype | str | float | None,
 ) -> Tensor:
     if names:
         x, dim, keepdim = renamed(x, dim, keepdim, names)
     x, dims = check(x, keepdim), as_dims(dim)
+    if where is not None:
+        return _call_masked(op, x, dims, keepdim, out, options, where)
     if type(x) is not Tensor and is_jagged(x):
         return _call_jagged(op, x, dims, keepdim, out, options)
     return op.default(x, dims, keepdim, **options) if out is None else op.out(x, dims, keepdim, **options, out=out)
+
+
+def _call_masked(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor,
+    dims: Sequence[int] | int | None,
+    keepdim: bool,
+    out: Tensor | None,
+    options: dict[str, Any],
+    where: Tensor,
+) -> Tensor:
+    if not isinstance(where, Tensor):
+        raise TypeError(f"reduce: where is a tensor of bools, got {where!r}")
+    if out is None:
+        return op.where(x, dims, keepdim, **options, where=where)
+    return op.where_out(x, dims, keepdim, **options, where=where, out=out)
 
 
 def _call_jagged(
@@ -71,6 +90,7 @@ def sum(
     *,
     dtype: DType | None = None,
     mode: Mode = "deterministic",
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -89,6 +109,8 @@ def sum(
         dtype: output type: by default the dtype of ``x``, int64 for integers and bool. One wider than the compute
             type widens it. Floating elements are converted one by one, first, to an integer or bool type.
         mode: ``"deterministic"``, ``"atomic"`` or ``"exact"``.
+        where: bool tensor that broadcasts to the shape of ``x``. Elements where it is false do not count: the bits are
+            those of ``x`` with elements in their place that change nothing. Not in mode ``"exact"``.
         out: written to and returned; its dtype is the output type where ``dtype`` is not given. It must have the
             shape of the result, or no elements, when it is resized, and must not overlap ``x``.
 
@@ -103,7 +125,7 @@ def sum(
         NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
             available for it.
     """
-    return _call(_reduce.sum, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return _call(_reduce.sum, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
 
 def mean(
@@ -113,6 +135,7 @@ def mean(
     *,
     dtype: DType | None = None,
     mode: Mode = "deterministic",
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -128,6 +151,7 @@ def mean(
         keepdim: whether reduced dims stay, with size 1.
         dtype: floating output type; by default the dtype of ``x``. Integers and bool need it, or a floating ``out``.
         mode: ``"deterministic"``, ``"atomic"`` or ``"exact"``.
+        where: as in :func:`sum`; the number of elements is that of those that count.
         out: written to and returned, as in :func:`sum`.
 
     Returns:
@@ -137,7 +161,7 @@ def mean(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call(_reduce.mean, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return _call(_reduce.mean, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
 
 def prod(
@@ -147,6 +171,7 @@ def prod(
     *,
     dtype: DType | None = None,
     mode: Mode = "deterministic",
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -163,6 +188,7 @@ def prod(
         keepdim: whether reduced dims stay, with size 1.
         dtype: output type, as in :func:`sum`.
         mode: ``"deterministic"`` or ``"atomic"``; ``"exact"`` is for sums and means.
+        where: as in :func:`sum`.
         out: written to and returned, as in :func:`sum`.
 
     Returns:
@@ -171,7 +197,7 @@ def prod(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call(_reduce.prod, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return _call(_reduce.prod, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
 
 def sumsq(
@@ -181,6 +207,7 @@ def sumsq(
     *,
     dtype: DType | None = None,
     mode: Mode = "deterministic",
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -196,6 +223,7 @@ def sumsq(
         keepdim: whether reduced dims stay, with size 1.
         dtype: output type, as in :func:`sum`.
         mode: ``"deterministic"`` or ``"atomic"``; ``"exact"`` is for sums and means.
+        where: as in :func:`sum`.
         out: written to and returned, as in :func:`sum`.
 
     Returns:
@@ -204,7 +232,7 @@ def sumsq(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call(_reduce.sumsq, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return _call(_reduce.sumsq, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
 
 def norm2(
@@ -249,6 +277,7 @@ def logsumexp(
     *,
     dtype: DType | None = None,
     mode: Mode = "deterministic",
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -265,6 +294,7 @@ def logsumexp(
         keepdim: whether reduced dims stay, with size 1.
         dtype: floating output type; by default the dtype of ``x``, torch's default dtype for integers and bool.
         mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
+        where: as in :func:`sum`.
         out: written to and returned, as in :func:`sum`.
 
     Returns:
@@ -274,7 +304,7 @@ def logsumexp(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return _call(_reduce.logsumexp, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return _call(_reduce.logsumexp, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
 
 def amax(
@@ -282,6 +312,7 @@ def amax(
     dim: Dims = None,
     keepdim: bool = False,
     *,
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -293,6 +324,7 @@ def amax(
         x: tensor of any shape and strides.
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
+        where: as in :func:`sum`; where no element counts, the result is the smallest value of the dtype.
         out: written to and returned; of the dtype of ``x``, else as in :func:`sum`.
 
     Returns:
@@ -304,7 +336,7 @@ def amax(
             device, or overlaps ``x``.
         NotImplementedError: the dtype is not one of those accepted.
     """
-    return _call(_reduce.amax, x, dim, keepdim, out, names)
+    return _call(_reduce.amax, x, dim, keepdim, out, names, where)
 
 
 def amin(
@@ -312,6 +344,7 @@ def amin(
     dim: Dims = None,
     keepdim: bool = False,
     *,
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -319,7 +352,7 @@ def amin(
 
     Arguments, result and errors are those of :func:`amax`.
     """
-    return _call(_reduce.amin, x, dim, keepdim, out, names)
+    return _call(_reduce.amin, x, dim, keepdim, out, names, where)
 
 
 def argmax(
@@ -438,6 +471,7 @@ def var(
     correction: float | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -454,6 +488,7 @@ def var(
         keepdim: whether the reduced dims stay, with size 1. By its name alone: in torch's function the third argument
             may be ``unbiased``.
         unbiased: torch's older name: True for a correction of 1, False for 0.
+        where: as in :func:`sum`; the number of elements is that of those that count.
         out: written to and returned; of the dtype of ``x``, else as in :func:`sum`.
 
     Returns:
@@ -468,7 +503,7 @@ def var(
         >>> torch_reduce.var(torch.tensor([1e8, 1e8 + 8.0]))
         tensor(32.)
     """
-    return _call(_reduce.var, x, dim, keepdim, out, names, correction=as_correction(correction, unbiased))
+    return _call(_reduce.var, x, dim, keepdim, out, names, where, correction=as_correction(correction, unbiased))
 
 
 def std(
@@ -478,6 +513,7 @@ def std(
     correction: float | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
+    where: Tensor | None = None,
     out: Tensor | None = None,
     **names: Unpack[TorchNames],
 ) -> Tensor:
@@ -485,7 +521,7 @@ def std(
 
     Arguments, result and errors are those of :func:`var`.
     """
-    return _call(_reduce.std, x, dim, keepdim, out, names, correction=as_correction(correction, unbiased))
+    return _call(_reduce.std, x, dim, keepdim, out, names, where, correction=as_correction(correction, unbiased))
 
 
 def var_mean(

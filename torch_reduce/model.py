@@ -378,9 +378,10 @@ def model(
     op: str = "sum",
     dtype: torch.dtype | None = None,
     correction: float | None = None,
+    count: Tensor | None = None,
 ) -> Tensor:
     """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor. Of two results, the last
-    dim holds both.
+    dim holds both. ``count``, of the result's shape, is what is divided by in place of the number of elements.
     """
     shape = result_shape(x.shape, dim, keepdim, op=op)
     elements = rows(x, dim)
@@ -393,7 +394,7 @@ def model(
     if elements.dtype in FORMAT:
         elements = elements.float()
     if dtype.is_floating_point and x.dtype in (torch.int64, torch.uint64) and not meaning.outgrows_integers:
-        return round_once(_exact_sum(elements, meaning), dtype).reshape(shape)
+        return round_once(_exact_sum(elements, meaning, count), dtype).reshape(shape)
     compute = elements.dtype if meaning.selects else compute_dtype(op, x.dtype, dtype)
     with np.errstate(all="ignore"):
         values = meaning.lift(elements.numpy().astype(numpy_type(compute)), np.arange(elements.shape[1]))
@@ -401,7 +402,7 @@ def model(
             total = meaning.wrapping.reduce(values, 1)  # they wrap around, so any order gives their bits
         else:
             total = canonical(values, op)
-        n = values.shape[1]
+        n = values.shape[1] if count is None else count.flatten().numpy()
         result = (
             meaning.finish(total, n)
             if meaning.spread is None
@@ -412,10 +413,10 @@ def model(
         return round_once(result, dtype).reshape(shape)
 
 
-def _exact_sum(elements: Tensor, meaning: Meaning) -> np.ndarray:
+def _exact_sum(elements: Tensor, meaning: Meaning, count: Tensor | None) -> np.ndarray:
     """Sums or means of 64-bit integers in float64: sums are rounded to odd, so that one rounding is left; means divide
     the rounded sum."""
-    n = elements.shape[1]
+    n = elements.shape[1] if count is None else count.flatten().numpy()
     totals = [sum(row) for row in elements.tolist()]
     if meaning.floating:
         return np.array([float(total) for total in totals], np.float64) / np.float64(n)

@@ -21,6 +21,7 @@ _HOW = {
     ("cpu", "tiles"): "lines of memory are copied into the order of the elements",
     ("cpu", "bundles"): "some neighbouring columns of memory are whole chunks together",
     ("cpu", "strips"): "a row of memory in each lane of a vector",
+    ("cpu", "blocks of two tensors"): "what both make comes block by block into memory without gaps",
     ("cpu", "chunks"): "columns of memory are whole chunks each",
     ("cpu", "rows"): "elements of an output follow one another, or few outputs are neighbours",
     ("cpu", "short_rows"): "vectors go across outputs",
@@ -151,6 +152,8 @@ def explain(
     dtype: DType | None = None,
     mode: Mode = "deterministic",
     device: str | torch.device | None = None,
+    where: Tensor | None = None,
+    other: Tensor | None = None,
 ) -> Plan:
     """The plan that a reduction or a scan of ``x`` would follow. Runs no kernel and reads no element.
 
@@ -162,6 +165,8 @@ def explain(
         mode: ``"atomic"``, ``"deterministic"`` or ``"exact"``.
         device: ``"cpu"`` or ``"cuda"``; by default the device of ``x``. ``"cuda"`` for a tensor elsewhere plans for a
             typical GPU of 132 SMs.
+        where: the mask, of an operator that takes one.
+        other: the second tensor of ``"dot"``.
 
     Raises:
         ValueError: the operator, the mode or the device is unknown, or a dtype or a mode is given for an operator
@@ -178,9 +183,14 @@ def explain(
         raise ValueError(f"reduce: {op} has no mode=, its bits never change; got {mode!r}")
     device = device.type if isinstance(device, torch.device) else device
     dims, dtype = as_dims(dim), as_dtype(dtype)
+    second = None
+    if where is not None:
+        second = where.expand(x.shape)
+    elif other is not None:
+        x, second = torch.broadcast_tensors(x, other)
 
     def plan(family: str = "", vector: int = -1) -> Plan:
-        allowed = {"family": family, "vector": vector}
+        allowed = {"family": family, "vector": vector, "other": second}
         text = torch.ops.reduce._explain(x, dims, op=op, dtype=dtype, mode=mode, device=device or "", **allowed)
         described = {"op": op, "mode": mode, "estimated_us": 0.0, **json.loads(text)}
         return Plan(**{f.name: described[f.name] for f in fields(Plan) if f.name in described})

@@ -62,6 +62,33 @@ def _scan_rule(op: OpOverload) -> Rule:
     return rule
 
 
+def _rule_of_two(op: OpOverload) -> Rule:
+    def rule(
+        info: Any,
+        in_dims: Sequence[int | None],
+        self: Tensor,
+        other: Tensor,
+        name: str,
+        dim: Sequence[int],
+        keepdim: bool,
+        *options: Any,
+        **more: Any,
+    ) -> tuple[Tensor, int]:
+        of_self, of_other, *_ = in_dims
+        self, other = (
+            t.unsqueeze(0).expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0)
+            for t, d in ((self, of_self), (other, of_other))
+        )
+        rank = self.dim() - 1
+        if rank == 0:  # a scalar has a dim 0
+            self, other, dims, keepdim = self.unsqueeze(1), other.unsqueeze(1), [1], False
+        else:
+            dims = [d % rank + 1 for d in dim]
+        return op(self, other, name, dims, keepdim, *options, **more), 0
+
+    return rule
+
+
 def _accumulator_rule(op: OpOverload) -> Rule:
     def rule(info: Any, in_dims: Sequence[int], acc: Tensor, **options: Any) -> tuple[Tensor, int]:
         return op(acc.movedim(in_dims[0], 0), **options), 0  # the words stay last
@@ -87,5 +114,6 @@ def register() -> None:
         torch.library.register_vmap(scan.packet.default, _scan_rule(scan.packet.default))
     for rounding in (ops.exact_round, ops.exact_normalize):
         torch.library.register_vmap(rounding.default, _accumulator_rule(rounding.default))
+    torch.library.register_vmap(ops._of_two.default, _rule_of_two(ops._of_two.default))
     ties = ops._ties.default  # what gradients call
     torch.library.register_vmap(ties, _elementwise_rule(ties))

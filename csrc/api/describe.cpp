@@ -19,6 +19,7 @@ bool is_one(DType t) { return t <= DType::float64; }
 
 Status check_types(const Reduction& r) {
   if (static_cast<int>(r.op) >= kOps) return Status::bad_op;
+  if (traits_of(static_cast<torch_reduce::Op>(r.op)).role != Role::None) return Status::bad_op;
   const TraitsOf traits = traits_of(static_cast<torch_reduce::Op>(r.op));
   const bool has_mode = signature_of(static_cast<torch_reduce::Op>(r.op)) == Signature::typed;
   if (r.scan && !has_scan(static_cast<torch_reduce::Op>(r.op))) return Status::bad_op;

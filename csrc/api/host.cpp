@@ -20,7 +20,7 @@ Status reduce_on_host(const Reduction& r, const void* in, void* out, const Threa
   const bool several = given.parallel_for != nullptr && given.count > 1;
   const cpu::Threads threads{several ? given.count : 1, several ? given.parallel_for : alone};
   try {
-    cpu::reduce(cpu::make_work(p, threads.count), in, out, threads);
+    cpu::reduce(cpu::make_work(p, threads.count), {in, out}, threads);
     return Status::success;
   } catch (const std::invalid_argument&) {  // a plan refused, before anything was written
     return Status::too_large;

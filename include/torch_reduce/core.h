@@ -49,7 +49,7 @@ enum class DType : uint8_t {
 enum class Status : int {
   success,
   null_pointer,         // sizes, elements, results or the list of dims, where there are some
-  bad_op,               // not one of Op; a scan by one that has none
+  bad_op,               // not one of Op; one of two tensors; a scan by one that has none
   bad_dims,             // ndim is not 0 to 64, or a reduced dim is out of range or named twice; a scan of several dims
   bad_sizes,            // a negative size, or more elements than int64 counts
   bad_strides,          // of the output: several results in one place, as one dim or two show it

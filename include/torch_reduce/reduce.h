@@ -41,6 +41,8 @@ namespace detail {
 
 using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
                          c10::string_view);
+using Paired = at::Tensor(const at::Tensor&, const at::Tensor&, at::OptionalIntArrayRef, bool,
+                          std::optional<at::ScalarType>, c10::string_view);
 using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
 using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&);
 using SpreadPair = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::OptionalIntArrayRef, bool,
@@ -91,12 +93,19 @@ inline const char* mode_name(Mode mode) {
     static const auto op = detail::find<detail::SpreadPair>("reduce::" #name);                                       \
     return op.call(self, dim, keepdim, correction);                                                                  \
   }
+#define TORCH_REDUCE_FUNCTION_paired(name)                                                                            \
+  inline at::Tensor name(const at::Tensor& self, const at::Tensor& other, at::OptionalIntArrayRef dim = std::nullopt, \
+                         bool keepdim = false, const Options& options = {}) {                                         \
+    static const auto op = detail::find<detail::Paired>("reduce::" #name);                                            \
+    return op.call(self, other, dim, keepdim, options.dtype, detail::mode_name(options.mode));                        \
+  }
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TORCH_REDUCE_FUNCTION_##signature(name)
 #include <torch_reduce/operators.def>
 #undef TORCH_REDUCE_FUNCTION_typed
 #undef TORCH_REDUCE_FUNCTION_plain
 #undef TORCH_REDUCE_FUNCTION_spread
 #undef TORCH_REDUCE_FUNCTION_spread_pair
+#undef TORCH_REDUCE_FUNCTION_paired
 
 // The scans along a dim, with what torch_reduce/scans.def says of each. A result has the bits of the reduction of the
 // elements up to its own.

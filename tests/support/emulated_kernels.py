@@ -63,8 +63,12 @@ class Planned(ctypes.Structure):
 
 def build(folder):
     """The kernels; not optimised, as compiling takes longer than running."""
-    instances = "".join(f"INSTANCE({operator}, {acc})" for operator, acc in INSTANCES)
-    units = [(EMULATOR / "kernels_of.cpp", [f"-DOPERATOR={operator}", f"-DACC={acc}"]) for operator, acc in INSTANCES]
+    return build_of(folder, INSTANCES)
+
+
+def build_of(folder, of):
+    instances = "".join(f"INSTANCE({operator}, {acc})" for operator, acc in of)
+    units = [(EMULATOR / "kernels_of.cpp", [f"-DOPERATOR={operator}", f"-DACC={acc}"]) for operator, acc in of]
     units += [(EMULATOR / "kernels.cpp", [f"-DINSTANCES={instances}"])]
     library = compile_library(folder, "kernels", units + [(source, ["-O1"]) for source in (MEMORY, *PLANS)])
     library.emulator_failure.restype = ctypes.c_char_p
@@ -166,8 +170,20 @@ def around(case):
     return (0x80 if signed else 0) if case.op == "amin" else (0x7F if signed else 0xFF)
 
 
-def call(kernels, case, x, out, planned):
+@dataclass
+class Second:
+    """A second tensor: what it is (its number in Role), its elements at an address, and counts of a mask, or nulls."""
+
+    role: int = 0
+    dtype: torch.dtype = torch.bool
+    strides: list[int] = field(default_factory=list)
+    address: int | None = None
+    counts: int | None = None
+
+
+def call(kernels, case, x, out, planned, second=None):
     """Plans, and runs if there is an ``out``. Returns the status."""
+    second = second or Second()
     return kernels.emulate_kernels(
         OPS.index(case.op),
         MODES.index(case.mode),
@@ -187,6 +203,11 @@ def call(kernels, case, x, out, planned):
         case.vector,
         ctypes.c_int64(case.split),
         case.backward,
+        second.role,
+        TYPES.index(str(second.dtype).removeprefix("torch.")),
+        numbers(second.strides),
+        ctypes.c_void_p(second.address),
+        ctypes.c_void_p(second.counts),
         ctypes.byref(planned),
     )
 

@@ -92,6 +92,16 @@ struct AllNonzero : CountNonzero {
   }
 };
 
+// Rounded once; of integers, which wrap around.
+template <class Number>
+TR_HD Number multiply_numbers(Number a, Number b) {
+  if constexpr (is_integer<Number>) {
+    return static_cast<Number>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+
 // Finite elements neither overflow nor underflow on the way: exponents have a word of their own. Integers wrap around.
 struct Prod : Traits {
   template <class Word>
@@ -120,7 +130,7 @@ struct Prod : Traits {
   template <class Acc>
   static TR_HD Acc combine(Acc a, Acc b) {
     if constexpr (is_integer<Acc>) {
-      return static_cast<Acc>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      return multiply_numbers(a, b);
     } else {
       return order::multiply(a, b);
     }
@@ -149,10 +159,8 @@ struct Sumsq : Traits {
   static TR_HD Accumulator<Number> lift(Number x) {
     if constexpr (std::is_same<Number, Endless>::value) {
       return square(x);
-    } else if constexpr (is_integer<Number>) {
-      return Prod::combine(x, x);
     } else {
-      return x * x;
+      return multiply_numbers(x, x);
     }
   }
   template <class Acc>

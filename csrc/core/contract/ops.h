@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/contract/operators.h"
+#include "core/contract/partner.h"
 
 namespace torch_reduce {
 
@@ -10,8 +11,9 @@ enum class Op : uint8_t {
 #include <torch_reduce/operators.def>
 };
 
-// What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing, or a correction.
-enum class Signature : uint8_t { typed, plain, spread };
+// What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing, or a correction; or a second
+// tensor, dtype and mode.
+enum class Signature : uint8_t { typed, plain, spread, paired };
 
 // The same, and whether it has two results.
 struct Form {
@@ -20,7 +22,7 @@ struct Form {
 };
 namespace forms {
 constexpr Form typed{Signature::typed, false}, plain{Signature::plain, false}, spread{Signature::spread, false},
-    spread_pair{Signature::spread, true};
+    spread_pair{Signature::spread, true}, paired{Signature::paired, false};
 }
 constexpr Form form_of(Op op) {
   constexpr Form all[] = {
@@ -52,6 +54,7 @@ struct TraitsOf {
       outgrows_integers, computes_wider, has_wider_kernels, has_few_kernels, has_exact, sums_in_128_bits;
   Gives gives;
   Ending ending;
+  Role role;
 
   constexpr TR_HD bool divides() const { return ending == Ending::Quotient; }
   // A result may be wider than the elements.
@@ -83,7 +86,8 @@ constexpr TR_HD TraitsOf traits_of() {
           O::has_exact,
           sums_in_128_bits<O>,
           O::gives,
-          O::ending};
+          O::ending,
+          O::role};
 }
 constexpr TR_HD TraitsOf traits_of(Op op) {
   constexpr TraitsOf traits[] = {
@@ -104,13 +108,51 @@ constexpr TR_HD bool has_scalars(const TraitsOf& op, DType compute) {
   return accumulator_bytes(op, compute) == static_cast<int64_t>(size_of(compute));
 }
 
-// Those of the operator whose kernels the GPU runs for it: which of them exist is a matter of these.
-constexpr TR_HD TraitsOf traits_of_kernels(Op op) {
-  constexpr TraitsOf traits[] = {
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) traits_of<Kernels>(),
+// Those of the operator whose kernels the GPU runs for it, with a mask or without: which of them exist is a matter of
+// these.
+constexpr TR_HD TraitsOf traits_of_kernels(Op op, bool is_masked) {
+  constexpr TraitsOf traits[][2] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) {traits_of<Kernels>(), traits_of<Masked<Kernels>>()},
 #include <torch_reduce/operators.def>
   };
-  return traits[static_cast<int>(op)];
+  return traits[static_cast<int>(op)][is_masked];
+}
+
+// The operators that take a mask, and whether a result needs to know how many elements count.
+template <class O>
+constexpr bool has_mask = false;
+#define TORCH_REDUCE_MASKED(Struct) \
+  template <>                       \
+  constexpr bool has_mask<Struct> = true;
+#include <torch_reduce/masked.def>
+constexpr bool takes_mask(Op op) {
+  constexpr bool takes[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) has_mask<Struct>,
+#include <torch_reduce/operators.def>
+  };
+  return takes[static_cast<int>(op)];
+}
+constexpr bool widens_on_cuda(Op op) {
+  constexpr bool widens[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Struct::widens_on_cuda,
+#include <torch_reduce/operators.def>
+  };
+  return widens[static_cast<int>(op)];
+}
+constexpr bool widens_on_cpu(Op op) {
+  constexpr bool widens[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Struct::widens_on_cpu,
+#include <torch_reduce/operators.def>
+  };
+  return widens[static_cast<int>(op)];
+}
+constexpr bool divides_by_count(Op op) {
+  constexpr bool divides[] = {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
+  Struct::has_correction || Struct::ending == Ending::Quotient,
+#include <torch_reduce/operators.def>
+  };
+  return divides[static_cast<int>(op)];
 }
 
 // What a superaccumulator holds.
@@ -138,9 +180,10 @@ struct KernelsOf;
 #include <torch_reduce/operators.def>
 template <class O>
 using gpu_kernels = typename KernelsOf<O>::type;
-// The CPU's, which do not mirror, know what elements are lifted to.
+// The CPU's, which do not mirror, know what elements are lifted to. Products are made before (cpu/partner).
 template <class O>
-using cpu_kernels = std::conditional_t<O::mirrored && !O::needs_index, O, typename KernelsOf<O>::type>;
+using cpu_kernels = std::conditional_t<O::role == Role::Factor, Sum,
+                                       std::conditional_t<O::mirrored && !O::needs_index, O, gpu_kernels<O>>>;
 
 // Calls f with the tag of an operator's struct.
 template <class F>

@@ -19,6 +19,10 @@ struct Count {
   constexpr TR_HD Count(int64_t elements = 0, double left = 0) : n(elements), degrees(left) {}
 };
 
+// What a second tensor is, whose elements stand beside those of the first: none; factors of theirs; or bools, which say
+// whether they count.
+enum class Role : uint8_t { None, Factor, Mask };
+
 // Each operator's struct overrides what holds for it.
 struct Traits {
   // What is combined, by the compute type.
@@ -45,6 +49,8 @@ struct Traits {
   // same. There must be an element.
   static constexpr bool selects = false;
   static constexpr Gives gives = Gives::Chosen;
+  // join() makes one number of an element and of that beside it.
+  static constexpr Role role = Role::None;
   // Elements convert to bool first.
   static constexpr bool tests = false;
   // The smallest is the largest of mirrored elements: the GPU's kernels are those of its mirror image.

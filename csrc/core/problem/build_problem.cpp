@@ -1,6 +1,7 @@
 #include "core/problem/build_problem.h"
 
 #include <limits>
+#include <type_traits>
 
 namespace torch_reduce {
 namespace {
@@ -36,30 +37,86 @@ int merge(Dim* dims, int count, Mergeable mergeable) {
   return last + 1;
 }
 
+// A dim of two tensors.
+template <class Dim>
+struct WithOther : Dim {
+  int64_t other;  // the second one's stride
+};
+template <class Dim>
+bool walks_on(const Dim&, const Dim&) {
+  return true;
+}
+template <class Dim>
+bool walks_on(const WithOther<Dim>& outer, const WithOther<Dim>& inner) {
+  return outer.other == inner.other * inner.size;
+}
+
+struct Dims {
+  int count;
+  const int64_t *sizes, *strides;
+  const bool* reduced;
+  const int64_t *out_strides, *other_strides;
+};
+
+// The nest's counts, and its dims.
+template <class Kept, class Reduced>
+void lay_out(Layout& l, Kept* kept, Reduced* reduced, const Dims& dims, Order order) {
+  const auto add = [&](auto& dim, auto plain, int d) {
+    using Dim = decltype(plain);
+    static_cast<Dim&>(dim) = plain;
+    if constexpr (!std::is_same<std::decay_t<decltype(dim)>, Dim>::value) dim.other = dims.other_strides[d];
+  };
+  for (int d = 0; d < dims.count; ++d) {
+    multiply(dims.reduced[d] ? l.n : l.outputs, dims.sizes[d]);
+    if (dims.sizes[d] == 1) continue;
+    if (dims.reduced[d]) {
+      add(reduced[l.reduced_dims++], ReducedDim{dims.sizes[d], dims.strides[d]}, d);
+    } else {
+      add(kept[l.kept_dims++], KeptDim{dims.sizes[d], dims.strides[d], dims.out_strides[d]}, d);
+    }
+  }
+  sort(kept, l.kept_dims, [](const Kept& a, const Kept& b) { return a.in_stride > b.in_stride; });
+  if (order == Order::Any) {
+    sort(reduced, l.reduced_dims, [](const Reduced& a, const Reduced& b) { return a.stride > b.stride; });
+  }
+  l.kept_dims = merge(kept, l.kept_dims, [](const Kept& outer, const Kept& inner) {
+    return outer.in_stride == inner.in_stride * inner.size && outer.out_stride == inner.out_stride * inner.size &&
+           walks_on(outer, inner);
+  });
+  l.reduced_dims = merge(reduced, l.reduced_dims, [](const Reduced& outer, const Reduced& inner) {
+    return outer.stride == inner.stride * inner.size && walks_on(outer, inner);
+  });
+}
+
+// All but where it lies.
+Partner partner_of(const Description& d) {
+  Partner partner;  // 1 KiB, of which nothing need be written where there is none
+  partner.role = d.role;
+  partner.type = d.other_type;
+  partner.alignment = d.other_alignment;
+  return partner;
+}
+
 }  // namespace
 
 Layout make_layout(int ndim, const int64_t* sizes, const int64_t* strides, const bool* reduced,
-                   const int64_t* out_strides, Order order) {
+                   const int64_t* out_strides, Order order, const Beside* beside) {
   Layout l;
-  for (int d = 0; d < ndim; ++d) {
-    multiply(reduced[d] ? l.n : l.outputs, sizes[d]);
-    if (sizes[d] == 1) continue;
-    if (reduced[d]) {
-      l.reduced[l.reduced_dims++] = {sizes[d], strides[d]};
-    } else {
-      l.kept[l.kept_dims++] = {sizes[d], strides[d], out_strides[d]};
-    }
+  if (beside == nullptr) {  // in its place
+    lay_out(l, l.kept, l.reduced, {ndim, sizes, strides, reduced, out_strides, nullptr}, order);
+    return l;
   }
-  sort(l.kept, l.kept_dims, [](const KeptDim& a, const KeptDim& b) { return a.in_stride > b.in_stride; });
-  if (order == Order::Any) {
-    sort(l.reduced, l.reduced_dims, [](const ReducedDim& a, const ReducedDim& b) { return a.stride > b.stride; });
+  WithOther<KeptDim> kept[kMaxDims];
+  WithOther<ReducedDim> reduced_dims[kMaxDims];
+  lay_out(l, kept, reduced_dims, {ndim, sizes, strides, reduced, out_strides, beside->strides}, order);
+  for (int d = 0; d < l.kept_dims; ++d) {
+    l.kept[d] = kept[d];
+    beside->partner->kept[d] = kept[d].other;
   }
-  l.kept_dims = merge(l.kept, l.kept_dims, [](const KeptDim& outer, const KeptDim& inner) {
-    return outer.in_stride == inner.in_stride * inner.size && outer.out_stride == inner.out_stride * inner.size;
-  });
-  l.reduced_dims = merge(l.reduced, l.reduced_dims, [](const ReducedDim& outer, const ReducedDim& inner) {
-    return outer.stride == inner.stride * inner.size;
-  });
+  for (int d = 0; d < l.reduced_dims; ++d) {
+    l.reduced[d] = reduced_dims[d];
+    beside->partner->reduced[d] = reduced_dims[d].other;
+  }
   return l;
 }
 
@@ -74,6 +131,8 @@ Problem build_problem(const Description& d) {
   const TraitsOf op = traits_of(d.op);
   const bool tested = (op.tests || (!op.selects && d.out == DType::Bool)) && d.in != DType::Bool;
   const bool free = (is_order_free(d.op, compute) || d.mode != Mode::Deterministic) && !traits_of(d.op).needs_index;
+  Partner partner = partner_of(d);
+  const Beside beside{d.other_strides, &partner};
   // The layout is made in its place: it has 2.5 KiB, whose copy a small call would notice.
   Problem p{d.op,
             d.mode,
@@ -85,7 +144,9 @@ Problem build_problem(const Description& d) {
             d.correction,
             d.second,
             d.scan_stride,
-            make_layout(d.ndim, d.sizes, d.strides, d.reduced, d.out_strides, free ? Order::Any : Order::Logical)};
+            make_layout(d.ndim, d.sizes, d.strides, d.reduced, d.out_strides, free ? Order::Any : Order::Logical,
+                        d.role == Role::None ? nullptr : &beside),
+            partner};
   // A word of fp32 has no room for the number of an element.
   if (traits_of(d.op).needs_index && compute == DType::Float32 && p.layout.n >= int64_t{1} << 32) {
     p.compute = DType::Float64;

@@ -17,6 +17,10 @@ struct Description {
   double correction = 1;                              // as Problem's
   int64_t second = 0;                                 // as Problem's
   std::optional<int64_t> scan_stride = std::nullopt;  // as Problem's
+  Role role = Role::None;                             // of a second tensor, of the same sizes; the rest describes that
+  DType other_type = DType::Bool;
+  int other_alignment = 1;
+  const int64_t* other_strides = nullptr;
 };
 
 // The largest power of two up to 16 that divides an address.
@@ -26,11 +30,17 @@ TR_SHARED int alignment_of(uintptr_t address);
 // Any lets them be sorted by stride, so that memory is read as it lies.
 enum class Order { Logical, Any };
 
-// The smallest loop nest that is equivalent. `reduced[d]` says whether dim d is reduced; `out_strides[d]` is the
-// output's stride of a kept dim d and is not read for a reduced one. Any sizes (zero included) and strides are
-// accepted.
+// Strides of a second tensor, by dim, and where they go, by dim of the loop nest.
+struct Beside {
+  const int64_t* strides;
+  Partner* partner;
+};
+
+// The smallest loop nest that is equivalent, for a second tensor beside the first too, if there is one. `reduced[d]`
+// says whether dim d is reduced; `out_strides[d]` is the output's stride of a kept dim d and is not read for a reduced
+// one. Any sizes (zero included) and strides are accepted.
 Layout make_layout(int ndim, const int64_t* sizes, const int64_t* strides, const bool* reduced,
-                   const int64_t* out_strides, Order order);
+                   const int64_t* out_strides, Order order, const Beside* beside = nullptr);
 
 // Modes "atomic" and "exact", and operators and types that are order-free, read memory as it lies.
 TR_SHARED Problem build_problem(const Description& description);

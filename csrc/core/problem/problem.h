@@ -6,6 +6,7 @@
 #include "core/contract/ops.h"
 #include "core/contract/types.h"
 #include "core/problem/layout.h"
+#include "core/problem/partner.h"
 
 namespace torch_reduce {
 
@@ -28,13 +29,20 @@ struct Problem {
   // output from one such result to the next.
   std::optional<int64_t> scan_stride;
   Layout layout;
+  Partner partner;
 };
 
-// Of an output.
-inline Count count_of_elements(const Problem& p) {
-  const double degrees = static_cast<double>(p.layout.n) - p.correction;
-  return {p.layout.n, degrees < 0 ? 0 : degrees};
+inline bool is_of_two(const Problem& p) { return p.partner.role != Role::None; }
+inline bool is_masked(const Problem& p) { return p.partner.role == Role::Mask; }
+// Whether outputs have counts of their own.
+inline bool divides_by_counts(const Problem& p) { return is_masked(p) && divides_by_count(p.op); }
+
+// Of an output with n elements.
+TR_HD Count counted(int64_t n, double correction) {
+  const double degrees = static_cast<double>(n) - correction;
+  return {n, degrees < 0 ? 0 : degrees};
 }
+inline Count count_of_elements(const Problem& p) { return counted(p.layout.n, p.correction); }
 
 // Of a scan: elements of the input along the reduced dim.
 inline int64_t scanned_stride(const Problem& p) { return p.layout.reduced_dims > 0 ? p.layout.reduced[0].stride : 0; }

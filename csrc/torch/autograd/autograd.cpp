@@ -24,7 +24,7 @@ struct Gradient {
                             at::ScalarType, at::Tensor, at::Tensor>;
   static constexpr const char* name = "torch_reduce_ReduceBackward";
 
-  static at::Tensor of(const at::Tensor& grad, const Values& values) {
+  static variable_list of(const at::Tensor& grad, const Values& values) {
     const auto& [op, scan, dims, keepdim, mode, correction, sizes, type, self, result] = values;
     const Reduction reduction{static_cast<Op>(op),
                               {dims.begin(), dims.end()},
@@ -32,7 +32,7 @@ struct Gradient {
                               mode,
                               correction,
                               scan < 0 ? std::nullopt : std::optional(static_cast<Scan>(scan))};
-    return of(grad, reduction, {sizes, type, self, result});
+    return {of(grad, reduction, {sizes, type, self, result})};
   }
   static at::Tensor of(const at::Tensor& grad, const Reduction& reduction, const Operands& operands) {
     return grad.defined() ? derivative_of(reduction).backward(reduction, grad, operands) : at::Tensor();

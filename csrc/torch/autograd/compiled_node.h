@@ -12,7 +12,7 @@ namespace torch_reduce {
 // A node's Gradient has
 //   using Values = std::tuple<...>;  // of types that torch packs: int64_t, std::string, std::vector<c10::SymInt>, ...
 //   static constexpr const char* name;
-//   static at::Tensor of(const at::Tensor& grad, Values);
+//   static List of(const at::Tensor& grad, Values);  // a gradient for each input
 template <class Gradient, class Values = typename Gradient::Values>
 struct CompiledNode;
 
@@ -40,7 +40,7 @@ struct CompiledNode<Gradient, std::tuple<Value...>> {
  private:
   static List apply(const List& grads, const std::vector<c10::IValue>& packed) {
     torch::dynamo::autograd::PackedArgs args(packed);
-    return {Gradient::of(grads[0], std::tuple<Value...>{args.unpack<Value>()...})};  // in sequence, by the braces
+    return Gradient::of(grads[0], std::tuple<Value...>{args.unpack<Value>()...});  // in sequence, by the braces
   }
 };
 

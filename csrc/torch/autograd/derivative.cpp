@@ -9,20 +9,22 @@
 #include "ties.h"
 
 namespace torch_reduce {
-namespace {
 
-// Over the same dims and in the same mode.
-at::Tensor sum(const Reduction& r, const at::Tensor& x, bool keepdim,
-               std::optional<at::ScalarType> type = std::nullopt) {
+at::Tensor sum(const Reduction& r, const at::Tensor& x, bool keepdim, std::optional<at::ScalarType> type) {
   return call({Op::Sum, at::IntArrayRef(r.dims), keepdim, type, r.mode}, x);
 }
 
-// A result's shape as if keepdim had been given.
 at::Tensor with_reduced_dims(const Reduction& r, at::Tensor x, const Operands& o) {
   if (r.keepdim || o.sizes.empty()) return x;
   for (const int64_t d : r.dims) x = x.unsqueeze(d);  // ascending
   return x;
 }
+
+at::Tensor of_root(const at::Tensor& x, const at::Tensor& root) {
+  return at::where(root == 0, at::zeros({}, x.options()), x / (2 * root));
+}
+
+namespace {
 
 c10::SymInt count(const Reduction& r, const Operands& o) {
   c10::SymInt n = 1;
@@ -102,10 +104,6 @@ at::Tensor variance_forward(const Reduction& r, const at::Tensor& tangent, const
   const at::ScalarType type = o.result.scalar_type();
   return sum(r, 2 * tangent * less_mean(r, o.self, type), r.keepdim, type) / degrees_of_freedom(r, o, o.result);
 }
-// The variance's over twice the deviation, and 0 where that is 0, as torch has it.
-at::Tensor of_root(const at::Tensor& x, const at::Tensor& root) {
-  return at::where(root == 0, at::zeros({}, x.options()), x / (2 * root));
-}
 at::Tensor deviation_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
   return variance_backward(r, of_root(grad, o.result), o);
 }
@@ -154,6 +152,7 @@ constexpr Derivative AllNonzero{};
 constexpr Derivative LogSumExp{true, true, logsumexp_backward, logsumexp_forward};
 constexpr Derivative Variance{true, false, variance_backward, variance_forward};
 constexpr Derivative StandardDeviation{true, true, deviation_backward, deviation_forward};
+constexpr Derivative Dot{};  // derivative_of_two.h
 constexpr Derivative Norm2{true, true, norm_backward, norm_forward};
 constexpr Derivative VarianceAndMean{true, false, pair_backward<variance_backward, mean_backward>,
                                      pair_forward<variance_forward, mean_forward>};

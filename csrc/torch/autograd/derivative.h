@@ -35,4 +35,11 @@ struct Derivative {
 };
 const Derivative& derivative_of(const Reduction& reduction);
 
+// Of what they are made. The sum over the same dims, in the same mode; a result's shape as if keepdim had been given;
+// and the derivative of a root by that of its square, 0 where the root is 0, as torch has it.
+at::Tensor sum(const Reduction& reduction, const at::Tensor& x, bool keepdim,
+               std::optional<at::ScalarType> type = std::nullopt);
+at::Tensor with_reduced_dims(const Reduction& reduction, at::Tensor x, const Operands& operands);
+at::Tensor of_root(const at::Tensor& x, const at::Tensor& root);
+
 }  // namespace torch_reduce

@@ -7,6 +7,7 @@
 #include "exact.h"
 #include "strided.h"
 #include "threads.h"
+#include "two.h"
 
 namespace torch_reduce {
 namespace {
@@ -20,12 +21,20 @@ struct Cpu {
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
     const Problem p = make_problem(r, checked, self, out.strides());
     const cpu::Threads threads = cpu::is_for_one_thread(p) ? cpu::Threads{1, nullptr} : torch_threads();
-    cpu::reduce(cpu_work_for(p, threads.count), self.const_data_ptr(), out.mutable_data_ptr(), threads);
+    cpu::reduce(cpu_work_for(p, threads.count), {self.const_data_ptr(), out.mutable_data_ptr()}, threads);
+  }
+
+  static void run(const Problem& p, const at::Tensor& self, const at::Tensor& other, const at::Tensor& counts,
+                  const at::Tensor& out) {
+    const cpu::Threads threads = cpu::is_for_one_thread(p) ? cpu::Threads{1, nullptr} : torch_threads();
+    cpu::reduce(cpu_work_for(p, threads.count),
+                {self.const_data_ptr(), out.mutable_data_ptr(), other.const_data_ptr(), counts_in(counts)}, threads);
   }
 
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
     const cpu::Threads threads = torch_threads();
-    cpu::reduce(cpu_work_for(p, threads.count, /*words=*/true), self.const_data_ptr(), out.mutable_data_ptr(), threads);
+    cpu::reduce(cpu_work_for(p, threads.count, /*words=*/true), {self.const_data_ptr(), out.mutable_data_ptr()},
+                threads);
   }
   static void round(const Accumulators& a, int64_t divisor, DType type, const at::Tensor& out) {
     cpu::round_accumulators(a.data, a.count, a.words, divisor, type, out.mutable_data_ptr());
@@ -40,6 +49,7 @@ struct Cpu {
 TORCH_LIBRARY_IMPL(reduce, CPU, m) {
   register_kernels<Strided<Cpu>>(m);
   register_exact<Cpu>(m);
+  m.impl("_of_two", TORCH_FN(of_two<Cpu>));
 }
 
 }  // namespace torch_reduce

@@ -14,6 +14,7 @@
 #include "core/cuda/launch/launch.h"
 #include "exact.h"
 #include "strided.h"
+#include "two.h"
 
 namespace torch_reduce {
 
@@ -45,15 +46,20 @@ struct Cuda {
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
     launch(make_problem(r, checked, self, out.strides()), self, out, /*words=*/false);
   }
+  static void run(const Problem& p, const at::Tensor& self, const at::Tensor& other, const at::Tensor& counts,
+                  const at::Tensor& out) {
+    launch(p, self, out, /*words=*/false, other.const_data_ptr(), counts_in(counts));
+  }
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
     launch(p, self, out, /*words=*/true);
   }
-  static void launch(const Problem& p, const at::Tensor& self, const at::Tensor& out, bool words) {
+  static void launch(const Problem& p, const at::Tensor& self, const at::Tensor& out, bool words,
+                     const void* other = nullptr, const int64_t* counts = nullptr) {
     const c10::DeviceGuard guard(self.device());
     const Gpu gpu = describe_gpu(self.get_device());
     const Work work = work_for(p, gpu, words);
     const c10::DataPtr scratch = allocate(work.scratch_bytes());
-    C10_CUDA_CHECK(cuda::launch(work, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
+    C10_CUDA_CHECK(cuda::launch(work, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get(), other, counts},
                                 c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(self.get_device())));
   }
   static c10::DataPtr allocate(int64_t bytes) {
@@ -77,6 +83,7 @@ struct Cuda {
 TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
   register_kernels<Strided<Cuda>>(m);
   register_exact<Cuda>(m);
+  m.impl("_of_two", TORCH_FN(of_two<Cuda>));
 }
 
 }  // namespace torch_reduce

@@ -2,6 +2,7 @@
 #include "../dispatch/register.h"
 #include "../planning/planning.h"
 #include "exact.h"
+#include "two.h"
 
 namespace torch_reduce {
 
@@ -24,6 +25,11 @@ struct Missing {
   }
 };
 
+at::Tensor of_two_missing(const at::Tensor&, const at::Tensor&, c10::string_view op, at::IntArrayRef, bool,
+                          c10::string_view, c10::string_view, double) {
+  refuse("reduce::" + std::string(op));
+}
+
 struct MissingExact {
   static at::Tensor empty(at::IntArrayRef, at::ScalarType, const at::Tensor&) { refuse("reduce"); }
   static void accumulate(const Problem&, const at::Tensor&, const at::Tensor&) { refuse("reduce"); }
@@ -36,6 +42,7 @@ struct MissingExact {
 TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
   register_kernels<Missing>(m);
   register_exact<MissingExact>(m);
+  m.impl("_of_two", TORCH_FN(of_two_missing));
 }
 
 }  // namespace torch_reduce

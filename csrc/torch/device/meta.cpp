@@ -4,6 +4,7 @@
 
 #include "../dispatch/register.h"
 #include "exact.h"
+#include "two.h"
 
 namespace torch_reduce {
 namespace {
@@ -25,6 +26,13 @@ struct Meta {
   }
 };
 
+at::Tensor of_two_meta(const at::Tensor& self, const at::Tensor& other, c10::string_view op, at::IntArrayRef dim,
+                       bool keepdim, c10::string_view dtype, c10::string_view mode, double correction) {
+  const Request r = request_of_two(op, dim, keepdim, dtype, mode, correction);
+  const Checked checked = check_two(r, self, other);
+  return at::empty_symint(result_sizes(r, checked, self.sym_sizes()), self.options().dtype(checked.type));
+}
+
 at::Tensor accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
   const AccumulateRequest r{self, dim, keepdim};
   return at::empty_symint(r.sizes(self.sym_sizes()), self.options().dtype(at::kLong));
@@ -45,6 +53,7 @@ at::Tensor normalize(const at::Tensor& acc) {
 
 TORCH_LIBRARY_IMPL(reduce, Meta, m) {
   register_kernels<Meta>(m);
+  m.impl("_of_two", TORCH_FN(of_two_meta));
   m.impl("exact_accumulate", TORCH_FN(accumulate));
   m.impl("exact_round", TORCH_FN(round));
   m.impl("exact_normalize", TORCH_FN(normalize));

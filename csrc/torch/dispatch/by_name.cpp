@@ -1,6 +1,5 @@
 #include "by_name.h"
 
-#include <ATen/core/DimVector.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
@@ -19,16 +18,6 @@ template <class Function>
 c10::TypedOperatorHandle<Function> find(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Function>();
 }
-
-// At least one: AOTInductor's loader takes an empty list for an absent one. A scalar has a dim 0, as in torch.
-at::DimVector list_of(at::OptionalIntArrayRef dim, int64_t ndim) {
-  if (dim && !dim->empty()) return at::DimVector(dim->begin(), dim->end());
-  at::DimVector all{0};
-  while (static_cast<int64_t>(all.size()) < ndim) all.push_back(static_cast<int64_t>(all.size()));
-  return all;
-}
-
-std::string name_of(at::ScalarType type) { return std::string(c10::getDtypeNames(type).first); }
 
 at::ScalarType parse_dtype(c10::string_view name) {
   const auto& types = c10::getStringToDtypeMap();
@@ -49,11 +38,22 @@ at::Tensor round(const at::Tensor& acc, c10::string_view dtype, c10::SymInt divi
 
 }  // namespace
 
+at::DimVector list_of(at::OptionalIntArrayRef dim, int64_t ndim) {
+  if (dim && !dim->empty()) return at::DimVector(dim->begin(), dim->end());
+  at::DimVector all{0};
+  while (static_cast<int64_t>(all.size()) < ndim) all.push_back(static_cast<int64_t>(all.size()));
+  return all;
+}
+
+std::string name_of(at::ScalarType type) { return std::string(c10::getDtypeNames(type).first); }
+
 Request request_by_name(c10::string_view op, at::IntArrayRef dim, bool keepdim, c10::string_view dtype,
-                        c10::string_view mode, double correction) {
+                        c10::string_view mode, double correction, Role role) {
   const auto type = dtype.empty() ? std::nullopt : std::optional(parse_dtype(dtype));
   if (const auto scan = find_scan(op)) return scan_request(*scan, dim, type);
-  return {parse_op(op), dim, keepdim, type, mode, correction};
+  const Op known = parse_op(op);
+  TORCH_CHECK_VALUE(traits_of(known).role == role, "reduce::", name(known), " takes two tensors");
+  return {known, dim, keepdim, type, mode, correction};
 }
 
 at::Tensor call_by_name(const Request& r, const at::Tensor& self) {

@@ -40,9 +40,11 @@ struct Entry {
     return Kernel::into(keys, spread_request(op, dim, keepdim, correction), self, out);
   }
 
+  // Those of two tensors have one kernel (two.h).
   static void functional(torch::Library& m) {
     if constexpr (signature_of(op) == Signature::typed) {
       m.impl(name(op), TORCH_FN(typed));
+    } else if constexpr (signature_of(op) == Signature::paired) {
     } else if constexpr (signature_of(op) == Signature::spread) {
       m.impl(name_of_kernels(op).c_str(), TORCH_FN(spread));
     } else {
@@ -53,6 +55,7 @@ struct Entry {
     const std::string overload = name_of_kernels(op) + ".out";
     if constexpr (signature_of(op) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed_out));
+    } else if constexpr (signature_of(op) == Signature::paired) {
     } else if constexpr (signature_of(op) == Signature::spread) {
       m.impl(overload.c_str(), TORCH_FN(spread_out));
     } else {

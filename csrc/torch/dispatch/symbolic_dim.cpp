@@ -34,6 +34,7 @@ struct SymbolicDim {
     const std::string overload = name_of_kernels(op) + ".dim";
     if constexpr (signature_of(op) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed));
+    } else if constexpr (signature_of(op) == Signature::paired) {  // has none
     } else if constexpr (signature_of(op) == Signature::spread) {
       m.impl(overload.c_str(), TORCH_FN(spread));
     } else {

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "../dispatch/two.h"
 #include "../planning/planning.h"
 #include "../schema/request.h"
 #include "core/plan/gpu/choose/cost.h"
@@ -138,6 +139,17 @@ void show_on_cpu(Json& json, const cpu::ScanPlan& plan, const Problem& p, bool) 
   shown.add_to(json);
 }
 
+void show_on_cpu(Json& json, const cpu::PartnerPlan& plan, const Problem& p, bool) {
+  const auto elements = static_cast<int64_t>(size_of(p.in) + size_of(p.partner.type));
+  Shown shown;
+  shown.family = plan.across ? "columns" : "rows";
+  shown.reads = "blocks of two tensors";
+  shown.grid = plan.groups * plan.pieces;
+  shown.split = plan.pieces;
+  shown.expected_bytes = p.layout.outputs * (p.layout.n * elements + static_cast<int64_t>(size_of(p.out)));
+  shown.add_to(json);
+}
+
 void show_on_cpu(Json& json, const cpu::ExactPlan& plan, const Problem& p, bool side_by_side) {
   const int64_t in_and_out =
       p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
@@ -178,9 +190,10 @@ Request request_of(c10::string_view op, at::OptionalIntArrayRef dim, std::option
 
 std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
                     std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view family, int64_t vector,
-                    c10::string_view device) {
-  const Request r = request_of(op, dim, dtype, mode);
-  const Checked checked = check(r, self);
+                    c10::string_view device, const std::optional<at::Tensor>& other) {
+  Request r = request_of(op, dim, dtype, mode);
+  if (other) r.role = role_of(r);
+  const Checked checked = other ? check_two(r, self, *other) : check(r, self);
   TORCH_CHECK_VALUE(device.empty() || device == "cuda" || device == "cpu",
                     "reduce: device is \"cpu\" or \"cuda\", got \"", device, "\"");
   TORCH_CHECK_VALUE(!device.empty() || self.is_cuda() || self.is_cpu(), "reduce: a ", self.device(),
@@ -189,7 +202,7 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
                               " cannot be explained; accepted are strided ones");
   const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
   const auto sizes = result_sizes(r, checked, self.sizes());
-  const Problem p = make_problem(r, checked, self, result_strides<int64_t>(r, sizes));
+  const Problem p = make_problem(r, checked, self, result_strides<int64_t>(r, sizes), other ? &*other : nullptr);
 
   Json json;
   json.add("device", on_cuda ? "cuda" : "cpu")

@@ -57,7 +57,8 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
                               " of the input is not supported; accepted are ", kAccepted);
   TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r),
               ": the input needs a floating dtype, got ", in);
-  if (signature_of(r.op) != Signature::typed) {
+  const bool takes_dtype = signature_of(r.op) == Signature::typed || signature_of(r.op) == Signature::paired;
+  if (!takes_dtype) {
     const Gives gives = traits_of(r.op).gives;
     const auto truth = in == at::kByte ? in : at::kBool;
     const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : in;
@@ -70,7 +71,7 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   const auto natural = !integral || traits_of(r.op).divides() ? in
                        : floats                               ? c10::get_default_dtype_as_scalartype()
                                                               : at::kLong;
-  TORCH_CHECK(signature_of(r) == Signature::typed || !out || *out == natural, "reduce::", name(r),
+  TORCH_CHECK(!r.scan || signature_of(r) == Signature::typed || !out || *out == natural, "reduce::", name(r),
               ": out must have the dtype ", natural, ", but has ", *out);
   TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r), ": dtype is ", *r.dtype, " but out has dtype ",
               *out);
@@ -177,6 +178,10 @@ Checked check(const Request& r, const at::Tensor& self, std::optional<at::Scalar
   const Checked checked{parse_mode(r.mode), reduced_dims(r, self.dim()), result_type(r, self.scalar_type(), out)};
   TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || traits_of(r.op).has_exact, "reduce::", name(r),
                               ": mode \"exact\" is for ", names_with_exact(), "; use \"deterministic\" or \"atomic\"");
+  TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || r.role != Role::Mask, "reduce::", name(r),
+                              ": mode \"exact\" takes no mask; use \"deterministic\" or \"atomic\"");
+  TORCH_CHECK_VALUE(r.role == Role::Factor || traits_of(r.op).role != Role::Factor, "reduce::", name(r),
+                    " takes two tensors");
   if (traits_of(r.op).selects) check_not_empty(r, self.sym_sizes(), checked.mask);
   return checked;
 }
@@ -207,7 +212,18 @@ void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor
   TORCH_CHECK(!share_memory(out, self), "reduce::", name(r), ": out shares memory with the input");
 }
 
-Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides) {
+namespace {
+
+// Memory that is not there begins at a multiple of everything.
+int alignment_of(const at::Tensor& t) {
+  return torch_reduce::alignment_of(t.is_meta() ? static_cast<uintptr_t>(t.storage_offset()) * t.element_size()
+                                                : reinterpret_cast<uintptr_t>(t.const_data_ptr()));
+}
+
+}  // namespace
+
+Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides,
+                     const at::Tensor* other) {
   const int64_t ndim = self.dim();
   int64_t strides[kMaxDims];  // of the output, by dim of the input
   size_t kept = 0;
@@ -224,12 +240,26 @@ Problem make_problem(const Request& r, const Checked& checked, const at::Tensor&
     strides[d] = reduced ? 0 : out_strides[keeps ? static_cast<size_t>(d) : kept++];
     if (r.scan && reduced) scan_stride = out_strides[static_cast<size_t>(d)];
   }
-  // Memory that is not there begins at a multiple of everything.
-  const auto address = self.is_meta() ? static_cast<uintptr_t>(self.storage_offset()) * self.element_size()
-                                      : reinterpret_cast<uintptr_t>(self.const_data_ptr());
-  return build_problem({r.op, checked.mode, to_dtype(self.scalar_type()), to_dtype(checked.type), alignment_of(address),
-                        static_cast<int>(ndim), self.sizes().data(), self.strides().data(), checked.mask.reduced,
-                        strides, r.correction, second, scan_stride});
+  Description description{r.op,
+                          checked.mode,
+                          to_dtype(self.scalar_type()),
+                          to_dtype(checked.type),
+                          alignment_of(self),
+                          static_cast<int>(ndim),
+                          self.sizes().data(),
+                          self.strides().data(),
+                          checked.mask.reduced,
+                          strides,
+                          r.correction,
+                          second,
+                          scan_stride};
+  if (other != nullptr) {
+    description.role = r.role;
+    description.other_type = to_dtype(other->scalar_type());
+    description.other_alignment = alignment_of(*other);
+    description.other_strides = other->strides().data();
+  }
+  return build_problem(description);
 }
 
 }  // namespace torch_reduce

@@ -19,6 +19,7 @@ struct Request {
   c10::string_view mode = "deterministic";
   double correction = 1;
   std::optional<Scan> scan = std::nullopt;
+  Role role = Role::None;  // of a second tensor
 };
 inline Request scan_request(Scan scan, at::IntArrayRef dim, std::optional<at::ScalarType> dtype) {
   return {op_of(scan), dim, false, dtype, "deterministic", 1, scan};
@@ -102,7 +103,8 @@ void check_no_overlap(const Request& request, const at::Tensor& self, const at::
 
 // The core's description of reducing `self` into a tensor with these strides. Modes "atomic" and "exact", and
 // order-free operators, read memory as it lies.
+// `other` is the second tensor, if there is one, whose sizes are self's.
 Problem make_problem(const Request& request, const Checked& checked, const at::Tensor& self,
-                     at::IntArrayRef out_strides);
+                     at::IntArrayRef out_strides, const at::Tensor* other = nullptr);
 
 }  // namespace torch_reduce

@@ -10,6 +10,7 @@ const std::vector<at::Tag> kTags{at::Tag::pt2_compliant_tag};
 
 const std::string kDims = "(Tensor self, int[1]? dim=None, bool keepdim=False";
 const std::string kSymbolicDim = ".dim(Tensor self, SymInt dim, bool keepdim=False";
+const std::string kTyped = ", *, ScalarType? dtype=None, str mode=\"deterministic\"";
 const std::string kCorrection = ", *, Scalar? correction=None";
 
 // The operator, its overload with out=, and that with one symbolic dim.
@@ -20,9 +21,7 @@ void define(torch::Library& m, const std::string& name, const std::string& optio
   m.def((name + kSymbolicDim + options + ") -> Tensor").c_str(), kTags);
 }
 
-void define_typed(torch::Library& m, const char* name) {
-  define(m, name, ", *, ScalarType? dtype=None, str mode=\"deterministic\"");
-}
+void define_typed(torch::Library& m, const char* name) { define(m, name, kTyped); }
 void define_plain(torch::Library& m, const char* name) { define(m, name, ""); }
 void define_spread(torch::Library& m, const char* name) { define(m, name, kCorrection); }
 
@@ -31,6 +30,21 @@ void define_spread_pair(torch::Library& m, const char* name) {
   define(m, name_of_kernels(name), kCorrection);
   m.def((name + kDims + kCorrection + ") -> (Tensor, Tensor)").c_str(), kTags);
   m.def((name + kSymbolicDim + kCorrection + ") -> (Tensor, Tensor)").c_str(), kTags);
+}
+
+// Of two tensors, and the same of one and a mask.
+void define_two(torch::Library& m, const std::string& name, const std::string& out, const std::string& arguments) {
+  m.def((name + arguments + ") -> Tensor").c_str(), kTags);
+  m.def((out + arguments + ", Tensor(a!) out) -> Tensor(a!)").c_str(), kTags);
+}
+void define_paired(torch::Library& m, const std::string& name) {
+  define_two(m, name, name + ".out", "(Tensor self, Tensor other, int[1]? dim=None, bool keepdim=False" + kTyped);
+}
+void define_masked(torch::Library& m, const std::string& name, Signature signature) {
+  const std::string options = signature == Signature::typed    ? kTyped
+                              : signature == Signature::spread ? kCorrection
+                                                               : ", *";
+  define_two(m, name + ".where", name + ".where_out", kDims + options + ", Tensor where");
 }
 
 // Of a scan.
@@ -52,6 +66,13 @@ TORCH_LIBRARY(reduce, m) {
 #include <torch_reduce/operators.def>
 #define TORCH_REDUCE_SCAN(Struct, name, signature) define_##signature##_scan(m, #name);
 #include <torch_reduce/scans.def>
+#define TORCH_REDUCE_MASKED(Struct) define_masked(m, name(Op::Struct), signature_of(Op::Struct));
+#include <torch_reduce/masked.def>
+  // All operators of two tensors, which have the same sizes. No dtype: "".
+  m.def(
+      "_of_two(Tensor self, Tensor other, str op, int[] dim, bool keepdim, str dtype, str mode, float correction=1.) "
+      "-> Tensor",
+      kTags);
   m.def("exact_accumulate(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", kTags);
   m.def("exact_accumulate.dim(Tensor self, SymInt dim, bool keepdim=False) -> Tensor", kTags);
   m.def("exact_round(Tensor acc, *, ScalarType dtype, SymInt divisor=1) -> Tensor", kTags);
@@ -66,7 +87,7 @@ TORCH_LIBRARY(reduce, m) {
   m.def("_ties(Tensor self, Tensor result) -> Tensor", kTags);
   m.def(
       "_explain(Tensor self, int[1]? dim=None, *, str op=\"sum\", ScalarType? dtype=None, str mode=\"deterministic\", "
-      "str family=\"\", int vector=-1, str device=\"\") -> str");
+      "str family=\"\", int vector=-1, str device=\"\", Tensor? other=None) -> str");
   m.def("_constrain(str family=\"\", int vector=-1, int split=0) -> ()");
   m.def("_tune(str[] names, int[] values) -> ()");
   m.def("_tuning() -> str");

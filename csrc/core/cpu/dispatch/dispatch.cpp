@@ -19,6 +19,7 @@ namespace {
 struct Capability {
   const char* name;
   Run* run;
+  RunPair* run_pair;
   RunExactly* run_exactly;
   RunScan* run_scan;
   bool (*supported)();
@@ -36,12 +37,12 @@ bool has_f16c() {
 // Worst first.
 constexpr Capability kCapabilities[] = {
 #if !defined(TR_X86_KERNELS)
-    {"baseline", baseline::run, baseline::run_exactly, baseline::run_scan, [] { return true; }, 16},
+    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, [] { return true; }, 16},
 #else
-    {"baseline", baseline::run, baseline::run_exactly, baseline::run_scan, [] { return true; }, 0},
-    {"avx2", avx2::run, avx2::run_exactly, avx2::run_scan,
+    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, [] { return true; }, 0},
+    {"avx2", avx2::run, avx2::run_pair, avx2::run_exactly, avx2::run_scan,
      [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }, 32},
-    {"avx512", avx512::run, avx512::run_exactly, avx512::run_scan,
+    {"avx512", avx512::run, avx512::run_pair, avx512::run_exactly, avx512::run_scan,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -62,6 +63,11 @@ const Capability* best() {
 std::atomic<const Capability*>& current() {
   static std::atomic<const Capability*> chosen{best()};
   return chosen;
+}
+
+[[noreturn]] void refuse(const Problem& p, const std::string& kernel) {
+  throw std::logic_error(std::string("reduce: ") + name(p.op) + " has no CPU kernel of " + kernel + ", computing in " +
+                         name(p.compute));
 }
 
 }  // namespace
@@ -88,18 +94,19 @@ void set_capability(const char* name) {
                               "or auto for the best");
 }
 
-void reduce(const Work& work, const void* in, void* out, const Threads& threads) {
+void reduce(const Work& work, const Buffers& b, const Threads& threads) {
   const Problem& problem = work.problem;
   if (is_empty(problem)) return;
   const Capability& kernels = *current().load(std::memory_order_relaxed);
   if (const auto* plan = std::get_if<CpuPlan>(&work.plan)) {
-    if (kernels.run(problem, *plan, in, out, Scratch(*plan), threads)) return;
-    throw std::logic_error(std::string("reduce: ") + name(problem.op) + " has no CPU kernel of " + name(plan->family) +
-                           ", " + name(plan->access) + ", computing in " + name(problem.compute));
+    if (kernels.run(problem, *plan, b.in, b.out, Scratch(*plan), threads)) return;
+    refuse(problem, std::string(name(plan->family)) + ", " + name(plan->access));
+  } else if (const auto* pair = std::get_if<PartnerPlan>(&work.plan)) {
+    if (!kernels.run_pair(problem, *pair, b, threads)) refuse(problem, "two tensors");
   } else if (const auto* scan = std::get_if<ScanPlan>(&work.plan)) {
-    kernels.run_scan(problem, *scan, in, out, threads);
+    kernels.run_scan(problem, *scan, b.in, b.out, threads);
   } else {
-    kernels.run_exactly(problem, *std::get_if<ExactPlan>(&work.plan), in, out, threads);
+    kernels.run_exactly(problem, *std::get_if<ExactPlan>(&work.plan), b.in, b.out, threads);
   }
 }
 

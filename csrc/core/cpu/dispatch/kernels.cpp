@@ -3,6 +3,7 @@
 
 #include "core/cpu/columns/columns.h"
 #include "core/cpu/dispatch/element_table.h"
+#include "core/cpu/partner/blocks.h"
 #include "core/cpu/rows/rows.h"
 #include "core/cpu/rows/segments.h"
 #include "core/cpu/short_rows/short_rows.h"
@@ -77,19 +78,11 @@ bool in_parallel_if(const Job<Op, Acc>& job, const Threads& threads) {
   return kExists;
 }
 
+// Whether there is the kernel.
 template <class Op, class Acc>
-bool reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Scratch& scratch,
-               const Threads& threads) {
-  const Job<Op, Acc> job{problem,
-                         plan,
-                         make_elements<Op, Acc>(problem),
-                         make_writer<Op, Acc>(problem),
-                         make_second_writer<Op, Acc>(problem),
-                         in,
-                         out,
-                         scratch,
-                         reinterpret_cast<Acc*>(scratch.partials())};
+bool run_job(const Job<Op, Acc>& job, const Threads& threads) {
   constexpr bool kCombinesElements = has_vectors<Op, Acc> && takes_elements<Op, Acc>;
+  const CpuPlan& plan = job.plan;
   bool exists = true;
   if (plan.access == Access::Chunks) {
     reduce_chunks(job, threads);
@@ -110,28 +103,53 @@ bool reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
   return exists;
 }
 
-template <class Op>
-bool reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Scratch& scratch,
+template <class Op, class Acc>
+bool reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char* out, const Scratch& scratch,
                const Threads& threads) {
-  const auto* x = static_cast<const char*>(in);
-  auto* y = static_cast<char*>(out);
-  switch (problem.compute) {
+  const Job<Op, Acc> job{problem,
+                         plan,
+                         make_elements<Op, Acc>(problem),
+                         make_writer<Op, Acc>(problem),
+                         make_second_writer<Op, Acc>(problem),
+                         in,
+                         out,
+                         scratch,
+                         reinterpret_cast<Acc*>(scratch.partials())};
+  return run_job(job, threads);
+}
+
+// Of a block of two tensors: values are what is combined.
+template <class Op, class Acc>
+void reduce_block(const Problem& block, const char* in, Acc* values) {
+  const CpuPlan plan = make_plan(block, 1);
+  const Scratch scratch(plan);
+  run_job(Job<Op, Acc>{block, plan, make_elements<Op, Acc>(block), write_words<Acc>, nullptr, in,
+                       reinterpret_cast<char*>(values), scratch, reinterpret_cast<Acc*>(scratch.partials())},
+          Threads{1, nullptr});
+}
+
+template <class Op, class Acc>
+bool reduce_in(const Problem& problem, const PartnerPlan& plan, const PairBuffers& buffers, const Threads& threads) {
+  PairBlocks<Op, Acc, decltype(&reduce_block<Op, Acc>)>(problem, plan, buffers, reduce_block<Op, Acc>).run(threads);
+  return true;
+}
+
+// Calls f(accumulator) of the operator's accumulators for a compute type, if it has them.
+template <class Op, class F>
+bool with_accumulator(DType compute, F f) {
+  switch (compute) {
     case DType::Float32:
-      return reduce_in<Op, accumulator_of<Op, float>>(problem, plan, x, y, scratch, threads);
+      return f(accumulator_of<Op, float>());
     case DType::Float64:
-      return reduce_in<Op, accumulator_of<Op, double>>(problem, plan, x, y, scratch, threads);
+      return f(accumulator_of<Op, double>());
     case DType::Endless:
-      if constexpr (computes_in<Op, Endless>) {
-        return reduce_in<Op, accumulator_of<Op, Endless>>(problem, plan, x, y, scratch, threads);
-      }
+      if constexpr (computes_in<Op, Endless>) return f(accumulator_of<Op, Endless>());
       break;
     case DType::Int128:
-      if constexpr (computes_in<Op, Int128>) return reduce_in<Op, Int128>(problem, plan, x, y, scratch, threads);
+      if constexpr (computes_in<Op, Int128>) return f(Int128());
       break;
     default:
-      if constexpr (computes_in<Op, int64_t>) {
-        return reduce_in<Op, accumulator_of<Op, int64_t>>(problem, plan, x, y, scratch, threads);
-      }
+      if constexpr (computes_in<Op, int64_t>) return f(accumulator_of<Op, int64_t>());
   }
   return false;
 }
@@ -141,7 +159,25 @@ bool reduce_by(const Problem& problem, const CpuPlan& plan, const void* in, void
 bool run(const Problem& problem, const CpuPlan& plan, const void* in, void* out, const Scratch& scratch,
          const Threads& threads) {
   return with_operator(problem.op, [&](auto tag) {
-    return reduce_by<kernels_of<typename decltype(tag)::type>>(problem, plan, in, out, scratch, threads);
+    using Op = kernels_of<typename decltype(tag)::type>;
+    return with_accumulator<Op>(problem.compute, [&](auto acc) {
+      return reduce_in<Op, decltype(acc)>(problem, plan, static_cast<const char*>(in), static_cast<char*>(out), scratch,
+                                          threads);
+    });
+  });
+}
+
+bool run_pair(const Problem& problem, const PartnerPlan& plan, const Buffers& b, const Threads& threads) {
+  const PairBuffers buffers{static_cast<const char*>(b.in), static_cast<const char*>(b.other), b.counts,
+                            static_cast<char*>(b.out)};
+  return with_operator(problem.op, [&](auto tag) {
+    using Asked = typename decltype(tag)::type;
+    if constexpr (Asked::role == Role::Factor || has_mask<Asked>) {
+      using Op = kernels_of<Asked>;
+      return with_accumulator<Op>(
+          problem.compute, [&](auto acc) { return reduce_in<Op, decltype(acc)>(problem, plan, buffers, threads); });
+    }
+    return false;
   });
 }
 

@@ -42,6 +42,14 @@ void write_values(const Acc* value, int64_t count, Count, char* bytes, int64_t s
   for (int64_t i = 0; i < count; ++i) out[i * stride] = value[i];
 }
 
+// What is combined, as several values of the compute type.
+template <class Acc>
+void write_words(const Acc* value, int64_t count, Count, char* bytes, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) {
+    *reinterpret_cast<Acc*>(bytes + i * stride * static_cast<int64_t>(sizeof(word_of<Acc>))) = value[i];
+  }
+}
+
 // uint64 is reduced as an int64 of the same order.
 inline void write_flipped(const int64_t* value, int64_t count, Count, char* bytes, int64_t stride) {
   uint64_t* out = reinterpret_cast<uint64_t*>(bytes);

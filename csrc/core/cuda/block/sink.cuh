@@ -13,9 +13,19 @@ struct Target {
   Count count;  // of elements per output
   DType type;
   Ending ending;
-  uint64_t mirror;  // as Source::mirror of elements of the compute type
-  int64_t second;   // as Problem's
+  uint64_t mirror;        // as Source::mirror of elements of the compute type
+  int64_t second;         // as Problem's
+  const int64_t* counts;  // by place, of an output's elements that count; else null
+  double correction;      // as Problem's
 };
+
+template <class O>
+__device__ __forceinline__ Count count_at(const Target& t, int64_t place) {
+  if constexpr (O::role == Role::Mask) {
+    if (t.counts != nullptr) return counted(t.counts[place], t.correction);
+  }
+  return t.count;
+}
 
 // Results, or partials, which are of the compute type, at unit * unit_stride + output * output_stride where the kept
 // dims are one.
@@ -83,14 +93,15 @@ __device__ __forceinline__ void write(const Target& t, int64_t place, Acc v) {
     if (t.second != 0) write_second<O>(t.to, place + t.second, t.type, t.count, v);
   }
   const bool likely = t.type == dtype_of<Likely>::value;
+  const Count elements = count_at<O>(t, place);
   if constexpr (O::adds && std::is_floating_point<Acc>::value) {
-    if (likely && t.ending == Ending::Quotient) return put<Likely>(t.to, place, divide_by_count(v, t.count.n));
+    if (likely && t.ending == Ending::Quotient) return put<Likely>(t.to, place, divide_by_count(v, elements.n));
     if constexpr (O::has_wider_kernels && std::is_same<Acc, double>::value) {
       if (likely && t.ending == Ending::Root) return put<Likely>(t.to, place, __builtin_sqrt(v));
     }
   }
   const bool is_own = O::has_correction || t.ending == Ending::Own;
-  const auto count = count_for<O>(t.count);
+  const auto count = count_for<O>(elements);
   if (!likely || !is_own) return write_unlikely<O>(t.to, place, t.type, t.ending, count, v, t.mirror);
   put<Likely>(t.to, place, finish<O>(v, count, t.ending, t.mirror));
 }
@@ -125,9 +136,8 @@ __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v
 }
 
 // Where the value of a unit of an output goes.
-template <Access A, class Acc>
-__device__ __forceinline__ int64_t place_of(const Sink<Acc>& s, const KeptIndex<A>& kept, int64_t unit,
-                                            int64_t output) {
+template <Access A, class Acc, class Kept>
+__device__ __forceinline__ int64_t place_of(const Sink<Acc>& s, const Kept& kept, int64_t unit, int64_t output) {
   if constexpr (A != Access::Contiguous) {
     if (s.results) return kept.out(output);
   }

@@ -71,9 +71,9 @@ constexpr int64_t columns_bytes =
 template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A>>
 __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
                                   tuning::columns_ctas_at_once(A == Access::Unaligned, columns_bytes<O, In, Acc, A>,
-                                                               Leaves* Steps) *
+                                                               Leaves* Steps, has_partner<O>) *
                                       tuning::kColumnsWarps / columns_most_warps<A, Clusters>)
-    columns(const __grid_constant__ ColumnsArgs<Acc, A> a) {
+    columns(const __grid_constant__ ColumnsArgs<O, Acc, A> a) {
   constexpr int V = column_width<In, A>();
   constexpr int kHalf = columns_load_ahead<A> ? Leaves / 2 : Leaves;
   using Likely = LikelyOut<O, In, Acc>;
@@ -111,8 +111,12 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   // A lane beyond the last column reads the tile's first ones, to no effect: loads need no predicate.
   const int64_t column = column0 + mine < a.columns + (A == Access::Unaligned ? V : 0) ? column0 + mine : column0;
   const int64_t left_of_row = a.columns - column;
-  const int64_t start =
-      a.outer.in(outer) + (A == Access::Strided || A == Access::Pairs ? column * a.column_stride : column);
+  Place<O> start = a.outer.in(outer);
+  if constexpr (A == Access::Strided || A == Access::Pairs) {
+    start = start + column * a.column_stride;
+  } else {
+    start = start + column;
+  }
 
   // A batch of a warp is 2^log_leaves neighbouring leaves, which lie in one chunk: Leaves of each lane.
   constexpr int kLogLeaves = Leaves == 8 ? 3 : Leaves == 4 ? 2 : 1;

@@ -3,46 +3,50 @@
 
 #include "core/cuda/columns/stacked.cuh"
 #include "core/cuda/start/element_type.cuh"
+#include "core/cuda/start/nest.cuh"
 #include "core/cuda/start/start.cuh"
 
 namespace torch_reduce::cuda {
 
 // The part that columns and stacked columns share. `tiles` are side by side over the columns of all outer places.
-template <class Acc, Access A>
-ColumnsArgs<Acc, A> columns_args(const Layout& layout, int64_t tiles, const Source& source, Sink<Acc> sink) {
+template <class O, class Acc, Access A>
+ColumnsArgs<O, Acc, A> columns_args(const Problem& p, int64_t tiles, const SourceOf<O>& source, Sink<Acc> sink) {
+  const Layout& layout = p.layout;
+  const Nest<O> nest(p);
   const KeptDim& columns = layout.kept[layout.kept_dims - 1];
-  const int64_t next_row = layout.reduced_dims ? layout.reduced[0].stride : 0;
+  const Place<O> next_row = nest.next_row();
   const int64_t column_stride = sink.results ? columns.out_stride : sink.output_stride;
   if (!sink.results) sink.output_stride *= columns.size;
-  ColumnsArgs<Acc, A> a{source,
-                        layout.n,
-                        columns.size,
-                        next_row,
-                        next_row * kLeaves,
-                        FastDivisor(tiles),
-                        FastDivisor(tiles / (layout.outputs / columns.size)),
-                        static_cast<uint32_t>(leaf_count(layout.n)),
-                        0,
-                        0,
-                        0,
-                        0,
-                        0,
-                        column_stride,
-                        kept_index<A>(layout, 1, source.type),
-                        sink,
-                        columns.out_stride,
-                        false,
-                        columns.in_stride * static_cast<int64_t>(size_of(source.type)),
-                        {},
-                        reduced_index<A>(layout, source.type)};
-  if constexpr (A == Access::Segmented) a.segments = segments(layout, 1);
+  ColumnsArgs<O, Acc, A> a{source,
+                           layout.n,
+                           columns.size,
+                           next_row,
+                           kLeaves * next_row,
+                           FastDivisor(tiles),
+                           FastDivisor(tiles / (layout.outputs / columns.size)),
+                           static_cast<uint32_t>(leaf_count(layout.n)),
+                           0,
+                           0,
+                           0,
+                           0,
+                           0,
+                           column_stride,
+                           nest.template kept<A>(1),
+                           sink,
+                           columns.out_stride,
+                           false,
+                           nest.next_column_bytes(),
+                           {},
+                           nest.template reduced<A>()};
+  if constexpr (A == Access::Segmented) a.segments = nest.segments(1);
   return a;
 }
 
-template <class Acc, Access A>
-ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const Source& source, const Sink<Acc>& sink) {
+template <class O, class Acc, Access A>
+ColumnsArgs<O, Acc, A> columns_args(const Plan& plan, const Problem& p, const SourceOf<O>& source,
+                                    const Sink<Acc>& sink) {
   const ColumnsPlan& columns = plan.as<ColumnsPlan>();
-  auto a = columns_args<Acc, A>(layout, columns.tiles, source, sink);
+  auto a = columns_args<O, Acc, A>(p, columns.tiles, source, sink);
   a.log_across = columns.log_across;
   a.log_warps_across = columns.log_warps_across;
   a.log_warps_along = columns.log_warps_along;
@@ -55,22 +59,22 @@ ColumnsArgs<Acc, A> columns_args(const Plan& plan, const Layout& layout, const S
 template <class In>
 bool has_wide_stores(const Plan& plan, const Problem& p, const void* to, int width) {
   const bool is_likely = may_write_wide<In> && (is_floating(p.compute) || traits_of(p.op).ending == Ending::Own);
-  return is_likely && p.second == 0 && plan.finish == Finish::Direct && dtype_of<In>::value == p.out &&
-         stores_are_aligned(p.layout, to, width, sizeof(In));
+  return is_likely && p.second == 0 && !divides_by_counts(p) && plan.finish == Finish::Direct &&
+         dtype_of<In>::value == p.out && stores_are_aligned(p.layout, to, width, sizeof(In));
 }
 
 // Of a few elements: `Raw` is what a thread loads of a row.
 template <class O, class In, class Acc, class Raw>
-cudaError_t start_stacked(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+cudaError_t start_stacked(const Plan& plan, const Problem& p, const SourceOf<O>& source, const Sink<Acc>& sink,
                           const Launch& l) {
   const StackedPlan& stacked = plan.as<StackedPlan>();
-  auto a = columns_args<Acc, Access::Contiguous>(p.layout, stacked.threads, source, sink);
+  auto a = columns_args<O, Acc, Access::Contiguous>(p, stacked.threads, source, sink);
   a.wide_store = has_wide_stores<In>(plan, p, sink.to, static_cast<int>(stacked.columns));
   return start(stacked_columns<O, In, Acc, Raw>, a, l);
 }
 
 template <class O, class Acc>
-cudaError_t start_stacked(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+cudaError_t start_stacked(const Plan& plan, const Problem& p, const SourceOf<O>& source, const Sink<Acc>& sink,
                           const Launch& l) {
   return with_element_type<O, Acc>(p, [&](auto tag) -> cudaError_t {
     using In = typename decltype(tag)::type;
@@ -85,14 +89,14 @@ cudaError_t start_stacked(const Plan& plan, const Problem& p, const Source& sour
 }
 
 template <class O, class Acc>
-cudaError_t start_columns(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+cudaError_t start_columns(const Plan& plan, const Problem& p, const SourceOf<O>& source, const Sink<Acc>& sink,
                           const Launch& l) {
   return with_element_type<O, Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
     return with_access<ColumnsExist<O, In, Acc>>(plan.access, [&](auto access) {
       constexpr Access A = decltype(access)::value;
       constexpr int kLeavesOfSteps = loads_vectors(A) ? 2 : 4;
-      auto a = columns_args<Acc, A>(plan, p.layout, source, sink);
+      auto a = columns_args<O, Acc, A>(plan, p, source, sink);
       if constexpr (loads_vectors(A)) a.wide_store = has_wide_stores<In>(plan, p, sink.to, vector_width<In>);
       if constexpr (A != Access::Segmented) {
         if (plan.as<ColumnsPlan>().batch_leaves == tuning::kLoadsInFlight) {

@@ -5,17 +5,16 @@
 #include "core/contract/plain.h"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/columns/packed.cuh"
-#include "core/cuda/lane/index.cuh"
-#include "core/cuda/lane/vector.cuh"
+#include "core/cuda/lane/partner.cuh"
 #include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {
 
-template <class Acc, Access A>
+template <class O, class Acc, Access A>
 struct ColumnsArgs {
-  Source source;
+  SourceOf<O> source;
   int64_t n, columns;
-  int64_t next_row,
+  Place<O> next_row,
       next_step;  // Contiguous, Unaligned: elements from a row to the next, and to the same leaf's next step
   FastDivisor tiles, tiles_across;  // CTAs of a unit, and of these those side by side over the columns of one batch
   uint32_t leaves;                  // of a column
@@ -23,13 +22,13 @@ struct ColumnsArgs {
   int log_batches;     // batches that a warp takes one after the other
   int cluster_slots;   // values in shared memory before those of the units
   int64_t to_stride;   // from a column's value to the next one's, where the sink takes them
-  KeptIndex<A> outer;  // the kept dims but the columns
+  KeptOf<O, A> outer;  // the kept dims but the columns
   Sink<Acc> sink;
-  int64_t out_stride;     // and in the output
-  bool wide_store;        // results of one thread lie side by side, aligned, in the output, whose type is In
-  int64_t column_stride;  // Strided, Pairs: in bytes
-  Segments segments;      // Segmented
-  ReducedIndex<A> reduced;
+  int64_t out_stride;      // and in the output
+  bool wide_store;         // results of one thread lie side by side, aligned, in the output, whose type is In
+  Place<O> column_stride;  // Strided, Pairs: in bytes
+  std::conditional_t<has_partner<O>, TwoSegments, Segments> segments;  // Segmented
+  ReducedOf<O, A> reduced;
 };
 
 // V values that combine element by element.
@@ -97,8 +96,8 @@ template <class O, class In, class Acc, Access A>
 using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
                                         Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;
 
-template <class In, class Acc, Access A, class O>
-__device__ __forceinline__ auto columns_of_load(O& op, const uint4& raw, const Source& source, int64_t row, int64_t n) {
+template <class In, class Acc, Access A, class O, class Raw>
+__device__ __forceinline__ auto columns_of_load(O& op, const Raw& raw, const Source& source, int64_t row, int64_t n) {
   BatchColumns<O, In, Acc, A> c;
   if constexpr (packs_columns<O, In, A>) {
     pack<In>(raw, c.e);
@@ -116,11 +115,12 @@ __device__ __forceinline__ int64_t first_row(uint32_t leaf) {
 // A lane's loads of `Leaves` neighbouring leaves.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
 struct Loads {
-  uint4 raw[Leaves][Steps];
+  VectorOf<O, In> raw[Leaves][Steps];
 
   // From row `row` on, at `start`. `all` says that every row exists.
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int64_t, int64_t row, bool all) {
-    const In* source = static_cast<const In*>(a.source.data) + start;
+  __device__ __forceinline__ void load(const ColumnsArgs<O, Acc, A>& a, const Place<O>& start, int64_t, int64_t row,
+                                       bool all) {
+    const Pointer<O, In> source = elements_of<O, In>(a.source) + start;
     if constexpr (A == Access::Contiguous) {
       load_from(a, row, all, [&](int k, int s) { return source + (row + k) * a.next_row + s * a.next_step; });
     } else {
@@ -131,17 +131,17 @@ struct Loads {
 
   // What was loaded of step s of leaf k, which is row `row` of the n of the columns, as How combines it.
   template <class Value, class How>
-  __device__ __forceinline__ auto columns_of(How& how, const Source& source, int k, int s, int64_t row,
+  __device__ __forceinline__ auto columns_of(How& how, const SourceOf<O>& source, int k, int s, int64_t row,
                                              int64_t n) const {
     return columns_of_load<In, Value, A>(how, raw[k][s], source, row, n);
   }
 
  private:
-  template <class Place>
-  __device__ __forceinline__ void load_from(const ColumnsArgs<Acc, A>& a, int64_t row, bool all, Place place) {
+  template <class At>
+  __device__ __forceinline__ void load_from(const ColumnsArgs<O, Acc, A>& a, int64_t row, bool all, At place) {
     // Lines stay in L1 where other loads of the CTA read the rest of the sector, and where CTAs are short.
     const bool keep = Steps == 1 || a.log_across == 0;
-    const auto read = [&](const In* p) { return keep ? load16_kept(p) : load16(p); };
+    const auto read = [&](const Pointer<O, In>& p) { return load_vector<O, In>(p, keep); };
     if (all) {
 #pragma unroll
       for (int k = 0; k < Leaves; ++k) {
@@ -154,7 +154,7 @@ struct Loads {
     for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
-        raw[k][s] = row + k + s * kLeaves < a.n ? read(place(k, s)) : identity_vector<In, O>(a.source);
+        raw[k][s] = row + k + s * kLeaves < a.n ? read(place(k, s)) : missing_vector<O, In>(a.source);
       }
     }
   }
@@ -163,11 +163,12 @@ struct Loads {
 // The same of single columns, or pairs of them, an element of type E at a time.
 template <class O, class E, class Acc, Access A, int Leaves, int Steps>
 struct LoadsOfElements {
-  Element<O, E, Acc> raw[Leaves][Steps];
+  ElementOf<O, E, Acc> raw[Leaves][Steps];
 
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, A>& a, int64_t start, int64_t, int64_t row, bool) {
+  __device__ __forceinline__ void load(const ColumnsArgs<O, Acc, A>& a, const Place<O>& start, int64_t, int64_t row,
+                                       bool) {
     const int count = static_cast<int>(min(a.n - row, static_cast<int64_t>(kChunk)));
-    const int64_t column = address_of(a.source) + start;
+    const Place<O> column = address_of(a.source) + start;
     a.reduced.with_place([&](auto at) {
 #pragma unroll
       for (int k = 0; k < Leaves; ++k) {
@@ -184,7 +185,7 @@ struct LoadsOfElements {
 template <class O, class In, class Acc, int Leaves, int Steps>
 struct Loads<O, In, Acc, Access::Strided, Leaves, Steps> : LoadsOfElements<O, In, Acc, Access::Strided, Leaves, Steps> {
   template <class Value, class How>
-  __device__ __forceinline__ auto columns_of(How& how, const Source& source, int k, int s, int64_t row,
+  __device__ __forceinline__ auto columns_of(How& how, const SourceOf<O>& source, int k, int s, int64_t row,
                                              int64_t n) const {
     using Batch = BatchAcc<How, In, Value>;
     return Columns<Batch, 1>{{this->raw[k][s].template value<Batch>(how, source, row, n)}};
@@ -202,7 +203,7 @@ struct Loads<O, In, Acc, Access::Pairs, Leaves, Steps>
 
 // The tree over the loads' leaves, the first of which begins with row `row`.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps>
-__device__ __forceinline__ auto reduce(const Source& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
+__device__ __forceinline__ auto reduce(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
                                        int64_t row, int64_t n) {
   using C = BatchColumns<O, In, Acc, A>;
   using Value = std::decay_t<decltype(C{}.e[0])>;

@@ -17,7 +17,7 @@ struct Loads<O, In, Acc, Access::Unaligned, Leaves, Steps> {
 
   // `left` columns before the end of a row. `all` says that every row exists, and two more, so that 32 bytes behind its
   // end are the tensor's.
-  __device__ __forceinline__ void load(const ColumnsArgs<Acc, Access::Unaligned>& a, int64_t start, int64_t left,
+  __device__ __forceinline__ void load(const ColumnsArgs<O, Acc, Access::Unaligned>& a, int64_t start, int64_t left,
                                        int64_t row, bool all) {
     const In* source = static_cast<const In*>(a.source.data) + start;
     const In* first = source + row * a.next_row;

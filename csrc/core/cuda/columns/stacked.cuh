@@ -10,7 +10,7 @@ namespace torch_reduce::cuda {
 // `tiles_across` are the threads side by side over a row. Raw: what a thread loads of one.
 template <class O, class In, class Acc, class Raw>
 __global__ void __launch_bounds__(tuning::kStackedThreads, tuning::kStackedCtasAtOnce)
-    stacked_columns(const __grid_constant__ ColumnsArgs<Acc, Access::Contiguous> a) {
+    stacked_columns(const __grid_constant__ ColumnsArgs<O, Acc, Access::Contiguous> a) {
   constexpr int V = sizeof(Raw) / sizeof(In);
   const uint32_t index = blockIdx.x * tuning::kStackedThreads + threadIdx.x;
   const uint32_t outer = a.tiles_across.quotient(index);

@@ -99,12 +99,16 @@ struct Element<O, Any, Acc> {
     load_bits<uint32_t>(exists && s.size == 4, address, bits);
     load_bits<uint64_t>(exists && s.size == 8, address, bits);
   }
+  template <class Number>
+  __device__ __forceinline__ Number number(const Source& s) const {
+    return static_cast<Number>(read_any<O, word_of<Acc>>(bits, s));
+  }
   template <class To, class How>
   __device__ __forceinline__ To value(How& how, const Source& s, int64_t index, int64_t n) const {
     if constexpr (O::masks_missing_integers) {
       if (index >= n) return how.template identity<To>();
     }
-    return lifted(how, static_cast<word_of<To>>(read_any<O, word_of<Acc>>(bits, s)), index, n);
+    return lifted(how, number<word_of<To>>(s), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {

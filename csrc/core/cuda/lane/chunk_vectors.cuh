@@ -7,7 +7,7 @@
 
 #include "core/contract/order.h"
 #include "core/contract/plain.h"
-#include "core/cuda/lane/vector.cuh"
+#include "core/cuda/lane/partner.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -17,10 +17,10 @@ struct ChunkVectors {
   static constexpr int kLoads = kChunk / (kWarp * V);
   static constexpr int kSets = kLoads >= kSteps ? kLoads / kSteps : 1;
   static_assert(kLoads >= kSteps || order_free<O, Acc>, "a load wider than the leaves needs a free order");
-  uint4 part[kLoads];
+  VectorOf<O, In> part[kLoads];
 
   // The lane's leaves of each set, combined. The chunk begins with element `first` of its row, which has n.
-  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, int64_t n, Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const SourceOf<O>& source, int64_t first, int64_t n, Acc* set) const {
     if constexpr (adds_packed<O, In>) {
       int sum = 0;
 #pragma unroll

@@ -20,9 +20,6 @@ struct Source {
   int spare_bits = 0, untested_bits = 0;
 };
 
-// Where the input begins, as a number to which places in bytes are added.
-__device__ __forceinline__ int64_t address_of(const Source& s) { return reinterpret_cast<int64_t>(s.data); }
-
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
 // A mirrored operator has no kernels: the smallest is the largest of the mirrored elements, mirrored. To mirror is to
@@ -179,11 +176,15 @@ struct Element {
     none(s);
     load_bits<BitsOf<In>>(exists, address, bits);
   }
+  template <class Number>
+  __device__ __forceinline__ Number number(const Source& s) const {
+    return widen<Number>(adapted<O, In>(raw(), s));
+  }
   // As what is combined, in the accumulator's type or a narrower one: number `index` of the n elements of its output.
   template <class To, class How>
   __device__ __forceinline__ To value(How& how, const Source& s, int64_t index, int64_t n) const {
     static_assert(!O::masks_missing_integers || is_floating(dtype_of<In>::value), "integers are read as any element");
-    return lifted(how, widen<number_of<To>>(adapted<O, In>(raw(), s)), index, n);
+    return lifted(how, number<number_of<To>>(s), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {

@@ -182,6 +182,8 @@ struct ReducedIndex<Access::Strided> {
     if (dims <= 1) return index * dim[0].stride;
     return quotients.exist ? steps.at(quotients, static_cast<int32_t>(index)) : at_any(index);
   }
+  // Of the innermost dim.
+  __device__ __forceinline__ int64_t stride() const { return dim[0].stride; }
 
  private:
   // Not inlined: a thread has tens of places to find, and what is rare would be most of what is compiled.

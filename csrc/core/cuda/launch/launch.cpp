@@ -23,7 +23,11 @@ cudaError_t launch_operator(const Plan& plan, const Problem& p, const Buffers& b
 
 cudaError_t launch_plan(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
   return with_operator(p.op, [&](auto tag) {
-    return launch_operator<gpu_kernels<typename decltype(tag)::type>>(plan, p, b, stream, dependent);
+    using O = typename decltype(tag)::type;
+    if constexpr (has_mask<O>) {
+      if (is_masked(p)) return launch_operator<Masked<gpu_kernels<O>>>(plan, p, b, stream, dependent);
+    }
+    return launch_operator<gpu_kernels<O>>(plan, p, b, stream, dependent);
   });
 }
 

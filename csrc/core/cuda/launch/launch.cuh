@@ -32,7 +32,7 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
     s.output_stride = l.kept_dims ? l.kept[0].out_stride : 0;
     return s;
   }
-  static_cast<Target&>(s) = {b.scratch, s.count, p.compute, Ending::Own, 0, 0};
+  static_cast<Target&>(s) = {b.scratch, s.count, p.compute, Ending::Own, 0, 0, nullptr, 0};
   s.unit_stride = plan.finish_kernel.few_outputs ? 1 : l.outputs;
   s.output_stride = plan.finish_kernel.few_outputs ? plan.finish_kernel.padded_units : 1;
   return s;
@@ -41,7 +41,7 @@ Sink<Acc> make_sink(const Plan& plan, const Problem& p, const Buffers& b) {
 template <class O, class Acc>
 cudaError_t launch_accumulator(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                                bool dependent) {
-  const Source source = source_of<O>(p, b.in);
+  const SourceOf<O> source = sources_of<O>(p, b);
   const Sink<Acc> sink = make_sink<Acc>(plan, p, b);
   const bool atomic = plan.finish == Finish::Atomic;
   const Launch l{plan.grid, plan.block, plan.shared_bytes,
@@ -51,7 +51,7 @@ cudaError_t launch_accumulator(const Plan& plan, const Problem& p, const Buffers
   struct {
     const Plan& plan;
     const Problem& p;
-    const Source& source;
+    const SourceOf<O>& source;
     const Sink<Acc>& sink;
     const Launch& l;
     cudaError_t operator()(std::monostate) const { return cudaSuccess; }

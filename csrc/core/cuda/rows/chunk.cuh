@@ -4,23 +4,26 @@
 
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/lane/chunk_vectors.cuh"
-#include "core/cuda/lane/index.cuh"
+#include "core/cuda/lane/partner.cuh"
 
 namespace torch_reduce::cuda {
 
-template <class Acc, Access A>
+template <class O, Access A>
+using SegmentsOf = std::conditional_t<A == Access::Unordered, UnorderedSegments,
+                                      std::conditional_t<has_partner<O>, TwoSegments, Segments>>;
+
+template <class O, class Acc, Access A>
 struct RowsArgs {
-  Source source;
+  SourceOf<O> source;
   int64_t n, outputs;
   FastDivisor units;  // CTAs per output; if interleaved, CTAs per unit
   FastDivisor steps;  // of a row in a CTA, where its steps are its own
   int log_slots, rows_per_cta;
   bool interleaved;  // where rows_interleave
-  KeptIndex<A> kept;
+  KeptOf<O, A> kept;
   Sink<Acc> sink;
-  std::conditional_t<A == Access::Unordered, UnorderedSegments, Segments>
-      segments;  // of vectors; UnalignedSegmented: of elements
-  ReducedIndex<A> reduced;
+  SegmentsOf<O, A> segments;  // of vectors; UnalignedSegmented: of elements
+  ReducedOf<O, A> reduced;
 };
 
 // One lane's part of a chunk, by 16-byte loads.
@@ -32,8 +35,9 @@ struct Chunk : ChunkVectors<O, In, Acc> {
   using Vectors::V;
 
   // The chunk from element `first` of the row at `place` on, `left` elements before the row's end.
-  __device__ __forceinline__ void load(const RowsArgs<Acc, A>& a, int64_t place, int64_t first, int64_t left) {
-    const In* row = static_cast<const In*>(a.source.data) + place;
+  __device__ __forceinline__ void load(const RowsArgs<O, Acc, A>& a, const Place<O>& place, int64_t first,
+                                       int64_t left) {
+    const Pointer<O, In> row = elements_of<O, In>(a.source) + place;
     const int mine = (threadIdx.x % kWarp) * V;
     if constexpr (A == Access::Contiguous) {
       load_from(a.source, row + first + mine, left, [](int i) { return i * kWarp * V; });
@@ -51,27 +55,32 @@ struct Chunk : ChunkVectors<O, In, Acc> {
   }
 
   template <class At>
-  __device__ __forceinline__ void load_from(const Source& source, const In* row, int64_t left, At at) {
+  __device__ __forceinline__ void load_from(const SourceOf<O>& source, const Pointer<O, In>& row, int64_t left, At at) {
     if (left >= kChunk) {
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i) part[i] = load16(row + at(i));
+      for (int i = 0; i < kLoads; ++i) part[i] = load_vector<O, In>(row + at(i));
       return;
     }
     const int mine = (threadIdx.x % kWarp) * V;
     const int count = left < 0 ? 0 : static_cast<int>(left), whole = count / V * V;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      part[i] = identity_vector<In, O>(source);
-      if (i * kWarp * V + mine < whole) part[i] = load16(row + at(i));
+      part[i] = missing_vector<O, In>(source);
+      if (i * kWarp * V + mine < whole) part[i] = load_vector<O, In>(row + at(i));
     }
-    // The vector that crosses the row's end, element by element.
-    const int crossing = whole / (kWarp * V);
-    if (whole == count || mine != whole % (kWarp * V)) return;
-    const In* begin = row + at(crossing);
+    if constexpr (!has_partner<O>) {  // else rows are whole vectors
+      const int crossing = whole / (kWarp * V);
+      if (whole < count && mine == whole % (kWarp * V))
+        load_crossing(source, row + at(crossing), crossing, count - whole);
+    }
+  }
+
+  // The vector that crosses the row's end, which has `left` elements of it.
+  __device__ __forceinline__ void load_crossing(const Source& source, const In* begin, int crossing, int left) {
     auto v = bit_cast<Vector<In>>(identity_vector<In, O>(source));
 #pragma unroll
     for (int e = 0; e < V - 1; ++e) {
-      if (whole + e < count) v.e[e] = begin[e];
+      if (e < left) v.e[e] = begin[e];
     }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
@@ -85,14 +94,14 @@ template <class O, class In, class Acc>
 struct Chunk<O, In, Acc, Access::Strided> {
   static constexpr int kLoads = kChunk / kWarp;
   static constexpr int kSets = kLeaves / kWarp;
-  Element<O, In, Acc> part[kLoads];
+  ElementOf<O, In, Acc> part[kLoads];
 
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Strided>& a, int64_t place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<O, Acc, Access::Strided>& a, const Place<O>& place, int64_t first,
                                        int64_t left) {
     const int lane = threadIdx.x % kWarp;
-    const int64_t row = address_of(a.source) + place;
+    const Place<O> row = address_of(a.source) + place;
     if (a.reduced.dims <= 1) {  // one address, and steps from it
-      const int64_t stride = a.reduced.dim[0].stride, from = row + (first + lane) * stride;
+      const Place<O> stride = a.reduced.stride(), from = row + (first + lane) * stride;
       if (left >= kChunk) {
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) part[i].load(a.source, from + i * kWarp * stride);
@@ -121,7 +130,7 @@ struct Chunk<O, In, Acc, Access::Strided> {
     });
   }
 
-  __device__ __forceinline__ void reduce_leaves(const Source& source, int64_t first, int64_t n, Acc* set) const {
+  __device__ __forceinline__ void reduce_leaves(const SourceOf<O>& source, int64_t first, int64_t n, Acc* set) const {
     const int64_t mine = first + threadIdx.x % kWarp;
     Acc leaf[kSets];
     combine_elements<O>(leaf, [&](auto& how, auto& to) {

@@ -22,7 +22,7 @@ struct Chunk<O, In, Acc, Access::Unaligned> {
   uint4 part[kLoads + 1];  // the last one in lane 0 alone
   int shift;
 
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Unaligned>& a, int64_t place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<O, Acc, Access::Unaligned>& a, int64_t place, int64_t first,
                                        int64_t left) {
     load_from(a.source, static_cast<const In*>(a.source.data) + place + first, left);
   }
@@ -138,7 +138,7 @@ template <class O, class In, class Acc>
 struct FewElements {
   Element<O, In, Acc> mine;
 
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Unaligned>& a, int64_t place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<O, Acc, Access::Unaligned>& a, int64_t place, int64_t first,
                                        int64_t left) {
     const int lane = threadIdx.x % kWarp;
     mine.load_if(lane < left, a.source,
@@ -165,8 +165,8 @@ struct Chunk<O, In, Acc, Access::UnalignedSegmented> : Chunk<O, In, Acc, Access:
   static constexpr int V = vector_width<In>;
   static constexpr int kLoads = kChunk / (kWarp * V);
 
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::UnalignedSegmented>& a, int64_t place, int64_t first,
-                                       int64_t left) {
+  __device__ __forceinline__ void load(const RowsArgs<O, Acc, Access::UnalignedSegmented>& a, int64_t place,
+                                       int64_t first, int64_t left) {
     const In* row = static_cast<const In*>(a.source.data) + place;
     const uint32_t element = static_cast<uint32_t>(first), segment = a.segments.size.quotient(element);
     const int64_t in_segment = element - segment * a.segments.size.divisor;

@@ -22,7 +22,7 @@ struct Chunk<O, In, Acc, Access::Unordered> {
   int length;         // of a segment
 
   // The chunk from place `first` of the row at `row_place` on, `left` places before the row's end.
-  __device__ __forceinline__ void load(const RowsArgs<Acc, Access::Unordered>& a, int64_t row_place, int64_t first,
+  __device__ __forceinline__ void load(const RowsArgs<O, Acc, Access::Unordered>& a, int64_t row_place, int64_t first,
                                        int64_t left) {
     constexpr int kBytes = static_cast<int>(sizeof(In));
     const int lane = threadIdx.x % kWarp;

@@ -11,20 +11,22 @@
 
 namespace torch_reduce::cuda {
 
-// Registers for as many CTAs per SM: types of eight bytes have 16 loads in a chunk, element-wise reading has 32, and
-// a chunk that lies in two segments is read by elements too.
-template <class In, class Acc, Access A>
+// Registers for as many CTAs per SM: two tensors are twice the loads, types of eight bytes have 16 loads in a chunk,
+// element-wise reading has 32, and a chunk that lies in two segments is read by elements too.
+template <class O, class In, class Acc, Access A>
 constexpr int rows_ctas_at_once =
-    A == Access::Strided ? (sizeof(Acc) >= 8 ? 2 : tuning::kRowsElementwiseCtasAtOnce)
-    : sizeof(In) == 8    ? 2
+    has_partner<O>         ? 2
+    : A == Access::Strided ? (sizeof(Acc) >= 8 ? 2 : tuning::kRowsElementwiseCtasAtOnce)
+    : sizeof(In) == 8      ? 2
     : A == Access::UnalignedSegmented || A == Access::Unordered ? tuning::kRowsUnalignedSegmentedCtasAtOnce
                                                                 : tuning::kRowsCtasAtOnce;
 
 // Whether a CTA may have the warps of all of them.
-template <class In, Access A>
-constexpr bool rows_have_wide_ctas = sizeof(In) < 8 && (A == Access::Contiguous || A == Access::Segmented);
-template <class In, Access A>
-constexpr int rows_most_warps = rows_have_wide_ctas<In, A> ? tuning::kRowsWarpsInCluster : tuning::kRowsWarps;
+template <class O, class In, Access A>
+constexpr bool rows_have_wide_ctas =
+    !has_partner<O> && sizeof(In) < 8 && (A == Access::Contiguous || A == Access::Segmented);
+template <class O, class In, Access A>
+constexpr int rows_most_warps = rows_have_wide_ctas<O, In, A> ? tuning::kRowsWarpsInCluster : tuning::kRowsWarps;
 
 template <Access A>
 constexpr bool rows_interleave = A == Access::Strided || A == Access::Unordered || A == Access::Segmented;
@@ -35,11 +37,9 @@ constexpr int rows_chunks_at_once =
     Chunk<O, In, Acc, A>::kLoads < tuning::kLoadsInFlight ? tuning::kLoadsInFlight / Chunk<O, In, Acc, A>::kLoads : 1;
 
 template <class O, class In, class Acc, Access A, int AtOnce>
-__global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
-                                  rows_have_wide_ctas<In, A>
-                                      ? rows_ctas_at_once<In, Acc, A> * tuning::kRowsWarps / rows_most_warps<In, A>
-                                      : rows_ctas_at_once<In, Acc, A>)
-    rows(const __grid_constant__ RowsArgs<Acc, A> a) {
+__global__ void __launch_bounds__(rows_most_warps<O, In, A>* kWarp,
+                                  rows_ctas_at_once<O, In, Acc, A>* tuning::kRowsWarps / rows_most_warps<O, In, A>)
+    rows(const __grid_constant__ RowsArgs<O, Acc, A> a) {
   using Part = Chunk<O, In, Acc, A>;
   constexpr int kSets = Part::kSets;
   constexpr int kLogAtOnce = AtOnce == 1 ? 0 : AtOnce == 2 ? 1 : 2;
@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(rows_most_warps<In, A>* kWarp,
       return joined ? (chunk0 + (step_of_row << kLogAtOnce) + u) * kChunk : (chunk0 + ((slot0 + u) & in_row)) * kChunk;
     };
     if (joined) {
-      const int64_t place = a.kept.in(row0 + row_of_step), first = (chunk0 + (step_of_row << kLogAtOnce)) * kChunk;
+      const Place<O> place = a.kept.in(row0 + row_of_step);
+      const int64_t first = (chunk0 + (step_of_row << kLogAtOnce)) * kChunk;
       if constexpr (kMayBeFew) {
         few = a.n - first <= kWarp;
         if (few) elements.load(a, place, first, a.n - first);

@@ -9,14 +9,16 @@
 #include "core/cuda/short_rows/short_rows.cuh"
 #include "core/cuda/short_rows/staged.cuh"
 #include "core/cuda/start/element_type.cuh"
+#include "core/cuda/start/nest.cuh"
 #include "core/cuda/start/start.cuh"
 
 namespace torch_reduce::cuda {
 
-template <class Acc, Access A>
-ShortRowsArgs<Acc, A> short_rows_args(const Plan& plan, const Layout& layout, const Source& source,
-                                      const Sink<Acc>& sink) {
-  return {source, layout.n, layout.outputs, plan.as<ShortRowsPlan>().log_lanes, KeptIndex<A>(layout, 0), sink};
+template <class O, class Acc, Access A>
+ShortRowsArgs<O, Acc, A> short_rows_args(const Plan& plan, const Problem& p, const SourceOf<O>& source,
+                                         const Sink<Acc>& sink) {
+  return {source, p.layout.n, p.layout.outputs, plan.as<ShortRowsPlan>().log_lanes, Nest<O>(p).template kept<A>(0),
+          sink};
 }
 
 // Outputs in the order of their results: what only copies reads across memory rather than writes across it, as parts of
@@ -48,6 +50,7 @@ CopiesArgs<Acc> copies_args(const CopiesPlan& plan, const Problem& p, const Sour
 template <class O, class Acc>
 cudaError_t start_copies(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
                          const Launch& l) {
+  if constexpr (has_partner<O>) return cudaErrorInvalidValue;
   return with_element_type<O, Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
     return start(copies<O, In, Acc>, copies_args<Acc>(plan.as<CopiesPlan>(), p, source, sink), l);
@@ -71,27 +74,36 @@ cudaError_t start_unaligned(const Plan& plan, const Layout& layout, const Source
   return start(kernel, a, l);
 }
 
+template <class O>
+KeptOf<O, Access::Strided> kept_of_rows(const Problem& p, const Nest<O>& nest) {
+  if constexpr (!has_partner<O>) {
+    if (p.layout.n == 1) return kept_index<Access::Strided>(by_output(p.layout), 0, p.in);
+  }
+  return nest.template kept<Access::Strided>(0);
+}
+
 // Rows that are read an element at a time.
 template <class O, class In, class Acc>
-cudaError_t start_scattered(const ShortRowsPlan& rows, const Problem& p, const Source& source, const Sink<Acc>& sink,
-                            const Launch& l) {
+cudaError_t start_scattered(const ShortRowsPlan& rows, const Problem& p, const SourceOf<O>& source,
+                            const Sink<Acc>& sink, const Launch& l) {
   auto* kernel = rows.lane_elements == 1   ? scattered_rows<O, In, Acc, 1, 8>
                  : rows.lane_elements == 2 ? scattered_rows<O, In, Acc, 2, 8>
                  : rows.lane_elements == 4 ? scattered_rows<O, In, Acc, 4, 4>
                  : rows.lane_rows == 2     ? scattered_rows<O, In, Acc, 8, 2>
                                            : scattered_rows<O, In, Acc, 8, 1>;
-  const ScatteredRowsArgs<Acc> a{source,
-                                 p.layout.n,
-                                 p.layout.outputs,
-                                 rows.log_lanes,
-                                 kept_index<Access::Strided>(p.layout.n == 1 ? by_output(p.layout) : p.layout, 0, p.in),
-                                 sink,
-                                 reduced_index<Access::Strided>(p.layout, p.in)};
+  const Nest<O> nest(p);
+  const ScatteredRowsArgs<O, Acc> a{source,
+                                    p.layout.n,
+                                    p.layout.outputs,
+                                    rows.log_lanes,
+                                    kept_of_rows<O>(p, nest),
+                                    sink,
+                                    nest.template reduced<Access::Strided>()};
   return start(kernel, a, l);
 }
 
 template <class O, class Acc>
-cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
+cudaError_t start_short_rows(const Plan& plan, const Problem& p, const SourceOf<O>& source, const Sink<Acc>& sink,
                              const Launch& l) {
   return with_element_type<O, Acc>(p, [&](auto tag) {
     using In = typename decltype(tag)::type;
@@ -102,7 +114,7 @@ cudaError_t start_short_rows(const Plan& plan, const Problem& p, const Source& s
       } else if constexpr (A == Access::Strided) {
         return start_scattered<O, In>(plan.as<ShortRowsPlan>(), p, source, sink, l);
       } else {
-        return start(short_rows<O, In, Acc, A>, short_rows_args<Acc, A>(plan, p.layout, source, sink), l);
+        return start(short_rows<O, In, Acc, A>, short_rows_args<O, Acc, A>(plan, p, source, sink), l);
       }
     });
   });

@@ -8,24 +8,24 @@
 #include "core/contract/plain.h"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/sink.cuh"
-#include "core/cuda/lane/index.cuh"
+#include "core/cuda/lane/partner.cuh"
 #include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {
 
-template <class Acc>
+template <class O, class Acc>
 struct ScatteredRowsArgs {
-  Source source;
+  SourceOf<O> source;
   int64_t n, outputs;
   int log_lanes;
-  KeptIndex<Access::Strided> kept;
+  KeptOf<O, Access::Strided> kept;
   Sink<Acc> sink;
-  ReducedIndex<Access::Strided> reduced;
+  ReducedOf<O, Access::Strided> reduced;
 };
 
 template <class O, class In, class Acc, int Elements, int Rows>
 __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
-    scattered_rows(const __grid_constant__ ScatteredRowsArgs<Acc> a) {
+    scattered_rows(const __grid_constant__ ScatteredRowsArgs<O, Acc> a) {
   const int log_lanes = Elements == tuning::kShortRowsElements ? a.log_lanes : 0;
   const int lane = threadIdx.x % kWarp, rows_per_warp = kWarp >> log_lanes;
   const int in_group = lane & ((1 << log_lanes) - 1);
@@ -35,22 +35,22 @@ __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
   // In the place of elements and rows that do not exist, a row that is alone has some that do: the least code.
   constexpr bool kClamped = Rows == 1;
   const int first = in_group * Elements, count = static_cast<int>(a.n) - first;
-  int64_t of_element[Elements];
+  Place<O> of_element[Elements];
   a.reduced.with_place([&](auto at) {
 #pragma unroll
     for (int e = 0; e < Elements; ++e) {
-      of_element[e] = at(0, kClamped ? max(min(first + e, static_cast<int>(a.n) - 1), 0) : first + e);
+      of_element[e] = at(Place<O>{}, kClamped ? max(min(first + e, static_cast<int>(a.n) - 1), 0) : first + e);
     }
   });
-  Places place[Rows];
+  std::decay_t<decltype(a.kept.at(0))> place[Rows];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     const int64_t row = row0 + r * rows_per_warp;
     place[r] = a.kept.at(kClamped ? min(row, a.outputs - 1) : row);
-    place[r].in += address_of(a.source);
+    place[r].in = place[r].in + address_of(a.source);
   }
   wait_for_previous_kernel();
-  Element<O, In, Acc> v[Rows][Elements];
+  ElementOf<O, In, Acc> v[Rows][Elements];
   if constexpr (kClamped) {
     if (a.n > 0) {
 #pragma unroll

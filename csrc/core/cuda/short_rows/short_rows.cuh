@@ -5,17 +5,17 @@
 #include "core/contract/plain.h"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/sink.cuh"
-#include "core/cuda/lane/vector.cuh"
+#include "core/cuda/lane/partner.cuh"
 #include "core/plan/tuning/kernels.h"
 
 namespace torch_reduce::cuda {
 
-template <class Acc, Access A>
+template <class O, class Acc, Access A>
 struct ShortRowsArgs {
-  Source source;
+  SourceOf<O> source;
   int64_t n, outputs;
   int log_lanes;
-  KeptIndex<A> kept;
+  KeptOf<O, A> kept;
   Sink<Acc> sink;
 };
 
@@ -23,14 +23,14 @@ struct ShortRowsArgs {
 template <class O, class In, class Acc, Access A>
 struct RowPart {
   static constexpr int V = vector_width<In>;
-  uint4 v;
+  VectorOf<O, In> v;
 
-  __device__ __forceinline__ void load(const ShortRowsArgs<Acc, A>& a, int64_t row, int in_group) {
-    v = identity_vector<In, O>(a.source);
+  __device__ __forceinline__ void load(const ShortRowsArgs<O, Acc, A>& a, int64_t row, int in_group) {
+    v = missing_vector<O, In>(a.source);
     if (in_group * V >= a.n || row >= a.outputs) return;
-    v = load16_kept(static_cast<const In*>(a.source.data) + a.kept.in(row) + in_group * V);
+    v = load_vector<O, In>(elements_of<O, In>(a.source) + a.kept.in(row) + in_group * V, /*keep=*/true);
   }
-  __device__ __forceinline__ Acc reduce(const Source& source, int in_group, int64_t n) const {
+  __device__ __forceinline__ Acc reduce(const SourceOf<O>& source, int in_group, int64_t n) const {
     return tree_of_elements<O, Acc, V>(
         [&](auto& how, auto& leaf) { widen_all<In>(how, v, source, {in_group * V, 1, n}, leaf); });
   }
@@ -38,7 +38,7 @@ struct RowPart {
 
 template <class O, class In, class Acc, Access A>
 __global__ void __launch_bounds__(tuning::kShortRowsWarps* kWarp)
-    short_rows(const __grid_constant__ ShortRowsArgs<Acc, A> a) {
+    short_rows(const __grid_constant__ ShortRowsArgs<O, Acc, A> a) {
   constexpr int kUnroll = tuning::kShortRowsUnroll;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int rows_per_warp = kWarp >> a.log_lanes;

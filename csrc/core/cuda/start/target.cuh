@@ -7,7 +7,8 @@
 namespace torch_reduce::cuda {
 
 inline Target target_of(const Problem& p, const Buffers& b) {
-  return {b.out, count_of_elements(p), p.out, traits_of(p.op).ending, mirror_of_result(p), p.second};
+  return {b.out,    count_of_elements(p), p.out, traits_of(p.op).ending, mirror_of_result(p), p.second,
+          b.counts, p.correction};
 }
 
 }  // namespace torch_reduce::cuda

@@ -46,7 +46,7 @@ Lanes lanes_of(const Plan& plan, const Problem& p, const Shape& s) {
 int64_t columns_ctas_of_sm(const Plan& plan, const Problem& p, const Lanes& lanes) {
   const int64_t column_bytes = packed(plan, p) ? lanes.v * 2 : lanes.partial_bytes;
   return columns_ctas_at_once(plan.access == Access::Unaligned, column_bytes,
-                              loads_vectors(plan.access) ? kLoadsInFlight : kColumnsElementwiseLoads);
+                              loads_vectors(plan.access) ? kLoadsInFlight : kColumnsElementwiseLoads, is_of_two(p));
 }
 
 Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c, const Cut& cut) {

@@ -15,12 +15,17 @@ struct Types {
   bool tested;   // elements convert to bool first
   bool untyped;  // finds out the element type at run time
 };
-inline Types types_of(const Problem& p) { return {traits_of_kernels(p.op), p.in, p.compute, p.tested, false}; }
+inline Types types_of(const Problem& p) {
+  return {traits_of_kernels(p.op, is_masked(p)), p.in, p.compute, p.tested, false};
+}
 
 // Whether there are kernels for the element type itself: for those that are common with the compute type. Elements that
 // are tested have those of their size.
 constexpr bool are_typed(const Types& t) {
   if (t.untyped) return false;
+  if (t.op.role != Role::None) {
+    return is_floating(t.in) && t.compute == (t.in == DType::Float64 ? DType::Float64 : DType::Float32);
+  }
   if (t.tested) return t.op.adds && !t.op.lifts_integers && t.compute == DType::Int64;
   switch (t.compute) {
     case DType::Float32:
@@ -45,10 +50,11 @@ constexpr bool are_untyped(const TraitsOf& op, DType compute) {
 // Rare: without the kernels that only some layouts of common types need.
 constexpr bool are_few(const Types& t) { return t.op.has_few_kernels || t.tested; }
 
-// Accumulators of several words, and elements of rare operators in a wider compute type, have kernels for aligned loads
-// and for single elements, in the canonical order.
+// Accumulators of several words, elements of rare operators in a wider compute type, and two tensors have kernels for
+// aligned loads and for single elements, in the canonical order.
 constexpr bool are_scalar(const Types& t) {
-  return has_scalars(t.op, t.compute) && !(t.op.has_wider_kernels && t.compute == DType::Float64 && t.in != t.compute);
+  return t.op.role == Role::None && has_scalars(t.op, t.compute) &&
+         !(t.op.has_wider_kernels && t.compute == DType::Float64 && t.in != t.compute);
 }
 
 constexpr bool have_rows(const Types& t, Access a) {
@@ -105,7 +111,8 @@ constexpr bool packs_columns(const Types& t, Access a) {
 constexpr bool have_stacked_columns(const Types& t, Access a) {
   const auto width = a == Access::Pairs ? 2 : 16 / static_cast<int64_t>(size_of(t.in));
   const auto bytes = width * accumulator_bytes(t.op, t.compute);
-  return (a == Access::Contiguous || a == Access::Pairs) && have_columns(t, a) && bytes <= tuning::kStackedBytes;
+  return t.op.role == Role::None && (a == Access::Contiguous || a == Access::Pairs) && have_columns(t, a) &&
+         bytes <= tuning::kStackedBytes;
 }
 
 // Only an order that matters needs tiles.

@@ -62,7 +62,7 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
   // A cluster reads a row's chunks from several SMs; without one, two rounds are still faster than a second pass.
   // Elements at any stride share few sectors, of which an SM loads one at a time, so these go to more SMs than that,
   // unless they are neighbours.
-  const bool wide_ctas = vector && s.v > 2 && !unaligned;
+  const bool wide_ctas = vector && s.v > 2 && !unaligned && !is_of_two(p);
   const int64_t most_warps = wide_ctas ? kRowsWarpsInCluster : kRowsWarps;
   const bool neighbours = l.reduced_dims > 0 && l.reduced[l.reduced_dims - 1].stride == 1;
   const int64_t most_slots = vector ? most_warps * at_once : neighbours ? kRowsWarps : kRowsWarps / 2;

@@ -62,7 +62,7 @@ int innermost_of_results(const Layout& l) {
 }
 
 void plan_short_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu) {
-  if (!vector && plan_copies(plan, p.layout)) return;
+  if (!vector && !is_of_two(p) && plan_copies(plan, p.layout)) return;
   ShortRowsPlan& rows = plan.kernel.emplace<ShortRowsPlan>();
   plan.access = !vector                  ? Access::Strided
                 : !s.short_vector        ? Access::Unaligned

@@ -46,11 +46,14 @@ constexpr int64_t kSharedReserved = 1 << 10;  // what the system takes of each C
 
 constexpr int kColumnsWarps = 8;
 constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
-// Registers for as many CTAs per SM, by the bytes of a thread's columns in the compute type and by its loads. With
+// Registers for as many CTAs per SM, by the bytes of a thread's columns in the compute type, by its loads and by
+// whether they are of two tensors. With
 // four, columns that begin anywhere spill.
 constexpr int kColumnsCtasAtOnce = 4;
-constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int loads) {
-  return column_bytes > 64 ? 2 : anywhere || column_bytes > 32 || loads > kLoadsInFlight ? 3 : kColumnsCtasAtOnce;
+constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int loads, bool two) {
+  return column_bytes > 64 || two                                  ? 2
+         : anywhere || column_bytes > 32 || loads > kLoadsInFlight ? 3
+                                                                   : kColumnsCtasAtOnce;
 }
 constexpr int64_t kColumnsUnalignedElement = 4;  // as kRowsUnalignedElement
 // Of more bytes than so many times what is small, columns read by elements have as many times the CTAs: caches serve a

@@ -140,6 +140,7 @@ Plan choose_plan(const Problem& p, const Gpu& gpu, const Constraint& c) {
   const int64_t out_bytes = l.outputs * static_cast<int64_t>(size_of(p.out));
   best.expected_bytes = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) + out_bytes + 2 * best.scratch_bytes +
                         (best.finish == Finish::Atomic ? out_bytes : 0);  // zeroed before
+  if (is_of_two(p)) best.expected_bytes += l.outputs * l.n * static_cast<int64_t>(size_of(p.partner.type));
   return best;
 }
 

@@ -26,6 +26,29 @@ bool has_unordered(const Problem& p) {
   return run.stride == 1 && run.size >= v;
 }
 
+// Takes the 16-byte loads from what a partner's elements do not allow: they come as many at a time, and rows are whole
+// loads.
+void restrict_to_partner(Shape& s, const Problem& p) {
+  const Layout l = layout_of(p.partner, p.layout);
+  const bool aligned =
+      p.partner.alignment >= std::min<int64_t>(s.v * static_cast<int64_t>(size_of(p.partner.type)), 16);
+  const auto multiples = [&](int kept, int reduced) {  // of all dims but the innermost ones
+    bool are = aligned;
+    for (int d = 0; d < kept; ++d) are &= l.kept[d].in_stride % s.v == 0;
+    for (int d = 0; d < reduced; ++d) are &= l.reduced[d].stride % s.v == 0;
+    return are;
+  };
+  const bool rows = l.reduced_dims > 0 && l.reduced[l.reduced_dims - 1].stride == 1 && l.n % s.v == 0 &&
+                    multiples(l.kept_dims, l.reduced_dims - 1);
+  const bool columns =
+      l.kept_dims > 0 && l.kept[l.kept_dims - 1].in_stride == 1 && multiples(l.kept_dims - 1, l.reduced_dims);
+  s.row_vector &= rows;
+  s.row_segmented &= rows;
+  s.short_vector &= rows;
+  s.column_vector &= columns;
+  s.column_segmented &= columns;
+}
+
 }  // namespace
 
 Shape inspect(const Problem& p) {
@@ -76,6 +99,7 @@ Shape inspect(const Problem& p) {
     s.column_pairs =
         kernels::have_columns(types, Access::Pairs) && even && p.in_alignment >= 2 * static_cast<int>(size_of(p.in));
   }
+  if (is_of_two(p)) restrict_to_partner(s, p);
   return s;
 }
 

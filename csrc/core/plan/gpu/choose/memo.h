@@ -46,13 +46,14 @@ class Memo {
   static Key key_of(const Problem& p) {
     const Layout& l = p.layout;
     Key key;
-    if (1 + 3 * l.kept_dims + 2 * l.reduced_dims > kMostWords) return key;
+    const bool two = is_of_two(p);
+    if (1 + (two ? 4 : 3) * l.kept_dims + (two ? 3 : 2) * l.reduced_dims > kMostWords) return key;
     const int parts[] = {static_cast<int>(p.op),
                          static_cast<int>(p.mode),
                          static_cast<int>(p.in),
                          static_cast<int>(p.out),
                          static_cast<int>(p.compute),
-                         p.tested,
+                         p.tested + 2 * (two ? p.partner.alignment : 0),
                          p.in_alignment,
                          l.kept_dims};
     uint64_t head = 0;
@@ -63,6 +64,11 @@ class Memo {
     }
     for (int d = 0; d < l.reduced_dims; ++d) {
       for (const int64_t w : {l.reduced[d].size, l.reduced[d].stride}) key.word[key.words++] = w;
+    }
+    if (two) {
+      std::copy(p.partner.kept, p.partner.kept + l.kept_dims, key.word + key.words);
+      std::copy(p.partner.reduced, p.partner.reduced + l.reduced_dims, key.word + key.words + l.kept_dims);
+      key.words += l.kept_dims + l.reduced_dims;
     }
     return key;
   }

@@ -1,0 +1,39 @@
+// Operators of two tensors: the second one's elements stand beside those of the first.
+#pragma once
+
+#include "core/contract/operators.h"
+
+namespace torch_reduce {
+
+template <class O>
+constexpr bool has_partner = O::role != Role::None;
+
+// The sum of products, each rounded once in the compute type: sum's bits, of these.
+struct Dot : Sum {
+  static constexpr Role role = Role::Factor;
+  static constexpr bool lifts = true, lifts_integers = true;
+  static constexpr bool outgrows_integers = true;
+  static constexpr bool has_few_kernels = true;
+  static constexpr bool has_exact = false;
+  static constexpr bool widens_on_cuda = false;
+  template <class Number>
+  static TR_HD Number join(Number x, Number factor) {
+    return multiply_numbers(x, factor);
+  }
+};
+
+// An operator of the elements that count: in the place of the others stands an element that changes nothing. What
+// divides by the number of elements is told how many count, for each output.
+template <class O>
+struct Masked : O {
+  static constexpr Role role = Role::Mask;
+  static constexpr bool has_few_kernels = true;
+  static constexpr bool has_wider_kernels = false;
+  static constexpr bool has_exact = false;
+  template <class Number>
+  static TR_HD Number join(Number x, bool counts) {
+    return counts ? x : O::template identity<Number>();
+  }
+};
+
+}  // namespace torch_reduce

@@ -1,0 +1,108 @@
+// What is loaded of two tensors side by side: as elements, and as 16 bytes of the first with as many elements of the
+// partner.
+#pragma once
+
+#include "core/cuda/lane/any_element.cuh"
+#include "core/cuda/lane/place.cuh"
+#include "core/cuda/lane/vector.cuh"
+
+namespace torch_reduce::cuda {
+
+// As Element. `Alone` reads as the operator does, of one tensor.
+template <class O, class In, class Acc>
+struct ElementWithPartner {
+  static constexpr bool is_factor = O::role == Role::Factor;
+  using Alone = Element<O, In, Acc>;
+  Alone own;
+  std::conditional_t<is_factor, Alone, Element<Sum, Bool, int64_t>> other;
+
+  __device__ __forceinline__ void load(const TwoSources& s, const Two& address) { load_if(true, s, address); }
+  __device__ __forceinline__ void none(const TwoSources& s) {
+    own.none(s);
+    other.bits = static_cast<decltype(other.bits)>(s.other_missing);
+  }
+  __device__ __forceinline__ void load_if(bool exists, const TwoSources& s, const Two& address) {
+    own.load_if(exists, s, address.own);
+    other.load_if(exists, s, address.other);
+    if (!exists) other.bits = static_cast<decltype(other.bits)>(s.other_missing);
+  }
+  template <class To, class How>
+  __device__ __forceinline__ To value(How& how, const TwoSources& s, int64_t index, int64_t n) const {
+    using Number = number_of<To>;
+    if constexpr (is_factor) {
+      return lifted(how, O::join(own.template number<Number>(s), other.template number<Number>(s)), index, n);
+    } else {
+      return lifted(how, O::join(own.template number<Number>(s), other.raw().byte != 0), index, n);
+    }
+  }
+};
+template <class O, class In, class Acc>
+using ElementOf = std::conditional_t<has_partner<O>, ElementWithPartner<O, In, Acc>, Element<O, In, Acc>>;
+
+template <class O, class In>
+struct VectorWithPartner {
+  static constexpr int V = vector_width<In>;
+  using Flags = std::conditional_t<V == 2, uint16_t, std::conditional_t<V == 4, uint32_t, uint64_t>>;  // a byte each
+  uint4 own;
+  std::conditional_t<O::role == Role::Factor, uint4, Flags> other;
+
+  // The number that elements e of both make.
+  template <class Number>
+  __device__ __forceinline__ Number join(Number x, int e) const {
+    if constexpr (O::role == Role::Factor) {
+      return O::join(x, widen<Number>(bit_cast<Vector<In>>(other).e[e]));
+    } else {
+      return O::join(x, (other >> (8 * e) & 0xff) != 0);
+    }
+  }
+};
+template <class O, class In>
+using VectorOf = std::conditional_t<has_partner<O>, VectorWithPartner<O, In>, uint4>;
+
+template <class O, class In>
+__device__ __forceinline__ VectorOf<O, In> load_vector(const Pointer<O, In>& p, bool keep = false) {
+  if constexpr (has_partner<O>) {
+    VectorWithPartner<O, In> v;
+    v.own = keep ? load16_kept(p.own) : load16(p.own);
+    if constexpr (O::role == Role::Factor) {
+      v.other = keep ? load16_kept(p.other) : load16(p.other);
+    } else {
+      v.other = *reinterpret_cast<const typename VectorWithPartner<O, In>::Flags*>(p.other);
+    }
+    return v;
+  } else {
+    return keep ? load16_kept(p) : load16(p);
+  }
+}
+template <class O, class In>
+__device__ __forceinline__ VectorOf<O, In> missing_vector(const SourceOf<O>& source) {
+  if constexpr (!has_partner<O>) {
+    return identity_vector<In, O>(source);
+  } else {
+    VectorWithPartner<O, In> v;
+    v.own = identity_vector<In, O>(source);
+    if constexpr (O::role == Role::Factor) {
+      Vector<In> one;
+#pragma unroll
+      for (auto& e : one.e) e = bits_as<In>(source.other_missing);
+      v.other = bit_cast<uint4>(one);
+    } else {
+      v.other = {};
+    }
+    return v;
+  }
+}
+
+// As widen_all() of 16 bytes.
+template <class In, class How, class O, class To>
+__device__ __forceinline__ void widen_all(How& how, const VectorWithPartner<O, In>& raw, const Source& source,
+                                          const Numbers& numbers, To (&to)[vector_width<In>]) {
+  using Number = number_of<To>;
+  const auto own = bit_cast<Vector<In>>(adapted<O, In>(raw.own, source));
+#pragma unroll
+  for (int e = 0; e < vector_width<In>; ++e) {
+    to[e] = lifted(how, raw.join(widen<Number>(own.e[e]), e), numbers.first + e * numbers.step, numbers.n);
+  }
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,123 @@
+"""The CUDA kernels of two tensors on the CPU, to the bit: layouts of both, drawn by seed, and every kernel for them."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import torch
+from emulated import needs_emulator
+from emulated_kernels import POISON, Case, Planned, Second, around, at_16_bytes, build_of, call, placed
+
+from torch_reduce.model import model
+from torch_reduce.testing import assert_same_bits, fill
+from torch_reduce.two_model import model_of_dot, model_of_masked
+
+pytestmark = needs_emulator
+FACTOR, MASK = 1, 2
+OPS = {"dot": "Dot", "sum": "Masked<Sum>", "mean": "Masked<Sum>", "amin": "Masked<Max>", "var": "Masked<Variance>"}
+OPS |= {"prod": "Masked<Prod>", "logsumexp": "Masked<LogSumExp>"}
+KINDS = {f"rows, {access}, {finish}" for access in ("contiguous", "strided") for finish in ("direct", "few")}
+KINDS |= {"rows, segmented, direct"}
+KINDS |= {f"short_rows, {access}, direct" for access in ("contiguous", "segmented", "strided")}
+KINDS |= {f"columns, {access}, direct" for access in ("contiguous", "segmented", "strided")}
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    instances = [(operator, "float") for operator in dict.fromkeys(OPS.values())]
+    return build_of(tmp_path_factory.mktemp("partners"), [*instances, ("Masked<Sum>", "int64_t")])
+
+
+def draw(rng):
+    """A reduction, and a layout for its second tensor."""
+    shape, reduced = rng.choice(
+        [
+            ([5, 3000], [1]),
+            ([40_000], [0]),
+            ([3, 2, 2048], [2]),
+            ([6, 7, 1024], [0, 2]),
+            ([9, 64], [1]),
+            ([300, 24], [1]),
+            ([4, 5, 32], [2]),
+            ([700, 40], [0]),
+            ([3, 90, 64], [1]),
+            ([5, 600, 8], [0, 1]),
+            ([6, 5, 40, 16], [0, 2]),
+            ([2, 3, 300, 32], [0, 2]),
+            ([2, 3, 4, 5], [1, 3]),
+        ]
+    )
+    dims = list(range(len(shape)))
+
+    aligned = rng.random() < 0.6  # both
+
+    def layout():
+        if aligned:
+            return {"memory": dims, "gaps": [rng.choice([0, 0, 8]) for _ in dims], "offset": rng.choice([0, 8])}
+        memory = dims if rng.random() < 0.7 else rng.sample(dims, len(dims))
+        gaps = [rng.choice([0, 0, 8, 1]) if rng.random() < 0.3 else 0 for _ in dims]
+        expanded = [d for d in dims if rng.random() < 0.1]
+        return {"memory": memory, "gaps": gaps, "expanded": expanded, "offset": rng.choice([0, 0, 0, 8, 1])}
+
+    op = rng.choice(list(OPS))
+    dtype = rng.choice([torch.float32, torch.bfloat16] + ([torch.int16] if op == "sum" else []))
+    out = torch.int64 if dtype == torch.int16 else dtype
+    case = Case(
+        shape, reduced, **layout(), op=op, dtype=dtype, out=out, sms=rng.choice([4, 132]), seed=rng.randrange(99)
+    )
+    case.major = rng.choice([8, 9])
+    second = torch.bool if op != "dot" else dtype
+    other = Case(shape, reduced, **layout(), dtype=second, values="whole" if second == torch.bool else "normal")
+    case.family = rng.choice(["", "", "rows", "columns", "short_rows"])
+    case.vector = rng.choice([-1, 1]) if aligned else -1
+    return case, other
+
+
+def run(kernels, case, other):
+    """Runs it and returns the kind of its plan, or None where the family is not legal."""
+    is_mask = other.dtype == torch.bool
+    strides, elements = case.strides()
+    memory = at_16_bytes(elements + case.offset, case.dtype, around(case))
+    x = placed(memory, case.offset, case.shape, strides)
+    other_strides, elements = other.strides()
+    other_memory = at_16_bytes(elements + other.offset, other.dtype, 1 if is_mask else 0xFF)
+    y = placed(other_memory, other.offset, case.shape, other_strides)
+    for to, of in ((x, case), (y, other)):
+        elements_of = replace(of, op="sum" if of.op == "dot" else of.op)
+        once, values = to, elements_of.of_values() if of.dtype != torch.bool else None
+        for d in of.expanded:
+            once = once.narrow(d, 0, 1)
+        once.copy_(fill(once.shape, torch.bool, start=case.seed) if values is None else values)
+
+    kept = [d for d in range(len(case.shape)) if d not in case.reduced]
+    shape = [case.shape[d] for d in kept]
+    out_strides, elements = case.out_strides()
+    results = at_16_bytes(elements, case.out, POISON)
+    out = placed(results, 0, shape, [out_strides[d] for d in kept])
+    counts = model(y, case.reduced, op="count_nonzero").contiguous() if case.op in ("mean", "var") else None
+    second = Second(MASK if is_mask else FACTOR, other.dtype, other_strides, y.data_ptr())
+    second.counts = None if counts is None else counts.data_ptr()
+    planned = Planned()
+    status = call(kernels, case, x.data_ptr(), out.data_ptr(), planned, second)
+    if status == -1:
+        return None
+    assert status == 0, f"{case} {other}: status {status}, {kernels.emulator_failure().decode()}"
+    if not is_mask:
+        expected = model_of_dot(x, y, case.reduced)
+    else:
+        keywords = {} if case.op in ("amin", "var") else {"dtype": case.out}
+        expected = model_of_masked(x, y, case.reduced, op=case.op, **keywords)
+    assert_same_bits(out.clone(), expected, f"{planned.kind}: {case} {other}")
+    return planned.kind
+
+
+def test_bits(kernels):
+    """Of drawn cases, until every kernel has had its turn some times."""
+    rng = random.Random(5)
+    seen = dict.fromkeys(KINDS, 0)
+    for _ in range(250):
+        case, other = draw(rng)
+        kind = run(kernels, case, other)
+        if kind:
+            seen[kind] = seen.get(kind, 0) + 1
+    assert all(seen[kind] >= 2 for kind in KINDS), str(sorted(seen.items()))
