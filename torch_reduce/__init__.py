@@ -15,6 +15,7 @@ from ._library import BuildInfo, __version__, build_info, cmake_prefix_path  # l
 
 # isort: split
 from . import functional, scans
+from . import nn as nn
 from .arguments import Mode
 from .comparison import Comparison, ComparisonRow, compare
 from .exact import exact_accumulate, exact_normalize, exact_round

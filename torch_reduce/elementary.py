@@ -31,7 +31,7 @@ def _two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return product, al * bl - (((product - ah * bh) - al * bh) - ah * bl)
 
 
-def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+def fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """a * b + c, rounded once: S. Boldo and G. Melquiond, "Emulation of FMA and correctly rounded sums", 2008."""
     dtype = np.result_type(a, b, c)
     a, b, c = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (a, b, c)))
@@ -48,7 +48,7 @@ def _polynomial(coefficients: Sequence[str], x: np.ndarray) -> np.ndarray:
     first, *rest = (x.dtype.type(float.fromhex(c)) for c in coefficients)
     y = np.full_like(x, first)
     for c in rest:
-        y = _fused(y, x, c)
+        y = fused(y, x, c)
     return y
 
 
@@ -83,10 +83,23 @@ def numbers_of_exp(dtype: np.dtype) -> list:
 def exp_of_near(x: np.ndarray) -> np.ndarray:
     """exp(x) of |x| <= 64 in the type of ``x``, as docs/order.md defines it."""
     log2e, magic, ln2_hi, ln2_lo, _ = numbers_of_exp(x.dtype)
-    k = _fused(x, log2e, magic) - magic
-    r = _fused(k, -ln2_lo, _fused(k, -ln2_hi, x))
-    y = _fused(_fused(_polynomial(_EXP[x.dtype.type][-1], r), r, x.dtype.type(1)), r, x.dtype.type(1))
+    k = fused(x, log2e, magic) - magic
+    r = fused(k, -ln2_lo, fused(k, -ln2_hi, x))
+    y = fused(fused(_polynomial(_EXP[x.dtype.type][-1], r), r, x.dtype.type(1)), r, x.dtype.type(1))
     return np.ldexp(y, k.astype(np.int32)).astype(x.dtype)
+
+
+def exp_of(x: np.ndarray) -> np.ndarray:
+    """exp(x) of any x in the type of ``x``, as docs/order.md defines it."""
+    log2e, magic, ln2_hi, ln2_lo, _ = numbers_of_exp(x.dtype)
+    end = x.dtype.type(150 if x.dtype == np.float32 else 800)
+    x = np.clip(x, -end, end)
+    k = fused(x, log2e, magic) - magic
+    r = fused(k, -ln2_lo, fused(k, -ln2_hi, x))
+    y = fused(fused(_polynomial(_EXP[x.dtype.type][-1], r), r, x.dtype.type(1)), r, x.dtype.type(1))
+    # A number has the exponents of all results on the way: the rounding to the type is the only one.
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(y.astype(np.longdouble), np.nan_to_num(k).astype(np.int32)).astype(x.dtype)
 
 
 def log_of_normal(x: np.ndarray) -> np.ndarray:
@@ -102,6 +115,6 @@ def log_of_normal(x: np.ndarray) -> np.ndarray:
     t = (m - 1) / (m + 1)
     w = t * t
     _, _, ln2_hi, ln2_lo, _ = numbers_of_exp(k.dtype)
-    rest = _fused(t * w, _polynomial(coefficients, w), k * ln2_lo)
-    log = _fused(k, ln2_hi, 2 * t + rest)
+    rest = fused(t * w, _polynomial(coefficients, w), k * ln2_lo)
+    log = fused(k, ln2_hi, 2 * t + rest)
     return np.where(np.isfinite(x), log, x)

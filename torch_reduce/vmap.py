@@ -12,9 +12,9 @@ from torch._ops import OpOverload
 
 from ._schemas import REDUCTIONS, SCANS
 
-Rule = Callable[..., tuple[Tensor, int]]
-"""Of torch's description of the map, the batch's dim in each argument, and the arguments: the result, and its batch's
-dim."""
+Rule = Callable[..., tuple[Any, Any]]
+"""Of torch's description of the map, the batch's dim in each argument, and the arguments: the result, or several, and
+its batch's dim."""
 
 
 def _refuse_wrong_dims(
@@ -96,6 +96,77 @@ def _accumulator_rule(op: OpOverload) -> Rule:
     return rule
 
 
+def _softmax_rule(op: OpOverload) -> Rule:
+    # Of a tensor, or of a gradient and a result; then the dim.
+    def rule(info: Any, in_dims: Sequence[int | None], *args: Any, **options: Any) -> tuple[Tensor, int]:
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        dim, *rest = args[len(tensors) :]
+        first, *others = (_batched(info, t, d) for t, d in zip(tensors, in_dims, strict=False))
+        rank = first.dim() - 1
+        _refuse_wrong_dims(op, first, [dim], {}) if not others else None
+        if rank == 0:
+            return op(first.unsqueeze(1), *(t.unsqueeze(1) for t in others), 1, *rest, **options).squeeze(1), 0
+        return op(first, *others, dim % rank + 1, *rest, **options), 0
+
+    return rule
+
+
+def _batched(info: Any, t: Tensor, batch_dim: int | None) -> Tensor:
+    return t.expand(info.batch_size, *t.shape) if batch_dim is None else t.movedim(batch_dim, 0)
+
+
+def _norm_rule(op: OpOverload) -> Rule:
+    # Parameters of a batch are applied here, in the compute type: the same operations, and one rounding.
+    def rule(
+        info: Any, in_dims: Sequence[int | None], self: Tensor, dims: int, *rest: Any
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        *parameters, eps = rest
+        self = _batched(info, self, in_dims[0])
+        batch_dims = in_dims[2:-1]
+        if all(d is None for d in batch_dims):
+            return op(self, dims, *parameters, eps), (0, 0)
+        result, row = op(_computed(self), dims, *(None for _ in parameters), eps)
+        weight, *bias = (
+            p if p is None else _inside(_batched(info, p, d), self) for p, d in zip(parameters, batch_dims, strict=True)
+        )
+        result = result if weight is None else result * weight
+        for b in bias:
+            result = result if b is None else result + b
+        return (result.to(self.dtype), row), (0, 0)
+
+    return rule
+
+
+def _norm_gradient_rule(op: OpOverload) -> Rule:
+    def rule(
+        info: Any,
+        in_dims: Sequence[int | None],
+        grad: Tensor,
+        self: Tensor,
+        row: Tensor,
+        dims: int,
+        weight: Tensor | None,
+    ) -> tuple[Tensor, int]:
+        grad, self, row = (_batched(info, t, d) for t, d in zip((grad, self, row), in_dims[:3], strict=True))
+        if weight is None or in_dims[4] is None:
+            return op(grad, self, row, dims, weight), 0
+        scaled = _computed(grad) * _inside(_batched(info, weight, in_dims[4]), grad)
+        return op(scaled, _computed(self), row, dims, None).to(self.dtype), 0
+
+    return rule
+
+
+def _computed(t: Tensor) -> Tensor:
+    """In the compute type."""
+    return t if t.dtype == torch.float64 else t.float()
+
+
+def _inside(parameter: Tensor, t: Tensor) -> Tensor:
+    """A batch of parameters beside a batch of rows."""
+    between = [1] * (t.dim() - parameter.dim())
+    return _computed(parameter).reshape(parameter.shape[0], *between, *parameter.shape[1:])
+
+
 def _elementwise_rule(op: OpOverload) -> Rule:
     # Of tensors that have as many dims as each other.
     def rule(info: Any, in_dims: Sequence[int | None], *tensors: Tensor) -> tuple[Tensor, int]:
@@ -115,5 +186,11 @@ def register() -> None:
     for rounding in (ops.exact_round, ops.exact_normalize):
         torch.library.register_vmap(rounding.default, _accumulator_rule(rounding.default))
     torch.library.register_vmap(ops._of_two.default, _rule_of_two(ops._of_two.default))
+    for softmax in (ops.softmax, ops.log_softmax, ops._softmax_backward, ops._log_softmax_backward):
+        torch.library.register_vmap(softmax.default, _softmax_rule(softmax.default))
+    for norm in (ops._rms_norm, ops._layer_norm):
+        torch.library.register_vmap(norm.default, _norm_rule(norm.default))
+    for gradient in (ops._rms_norm_backward, ops._layer_norm_backward):
+        torch.library.register_vmap(gradient.default, _norm_gradient_rule(gradient.default))
     ties = ops._ties.default  # what gradients call
     torch.library.register_vmap(ties, _elementwise_rule(ties))

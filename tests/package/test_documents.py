@@ -71,13 +71,18 @@ def test_ranks(tmp_path: Path):
 
 def test_every_public_name_is_in_the_reference():
     shown = re.findall(r"^::: (torch_reduce\.[\w.]+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
-    names = []
+    names, of_nn = [], []
     for place in shown:
         module, _, name = place.rpartition(".")
-        if module != "torch_reduce":  # of a module it shows what it says itself
+        if module.startswith("torch_reduce.nn"):
+            assert hasattr(import_module(module), name), place
+            of_nn.append(name)
+        elif module != "torch_reduce":  # of a module it shows what it says itself
             assert getattr(import_module(module), name) is getattr(torch_reduce, name), place
             names.append(name)
     assert sorted(names) == sorted(dir(torch_reduce))
+    modules = set(torch_reduce.nn.__all__) - {"functional"}
+    assert sorted(set(of_nn)) == sorted([*torch_reduce.nn.functional.__all__, *modules, "functional"])
 
 
 READ = {

@@ -11,6 +11,7 @@
 #include "core/cpu/dispatch/kernels.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "core/cpu/exact/kernels.h"
+#include "core/cpu/map/kernels.h"
 #include "core/cpu/scan/kernels.h"
 
 namespace torch_reduce::cpu {
@@ -22,6 +23,7 @@ struct Capability {
   RunPair* run_pair;
   RunExactly* run_exactly;
   RunScan* run_scan;
+  RunMap* run_map;
   bool (*supported)();
   int vector_bytes;
 };
@@ -37,12 +39,12 @@ bool has_f16c() {
 // Worst first.
 constexpr Capability kCapabilities[] = {
 #if !defined(TR_X86_KERNELS)
-    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, [] { return true; }, 16},
+    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map, [] { return true; }, 16},
 #else
-    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, [] { return true; }, 0},
-    {"avx2", avx2::run, avx2::run_pair, avx2::run_exactly, avx2::run_scan,
+    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map, [] { return true; }, 0},
+    {"avx2", avx2::run, avx2::run_pair, avx2::run_exactly, avx2::run_scan, avx2::run_map,
      [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }, 32},
-    {"avx512", avx512::run, avx512::run_pair, avx512::run_exactly, avx512::run_scan,
+    {"avx512", avx512::run, avx512::run_pair, avx512::run_exactly, avx512::run_scan, avx512::run_map,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -108,6 +110,10 @@ void reduce(const Work& work, const Buffers& b, const Threads& threads) {
   } else {
     kernels.run_exactly(problem, *std::get_if<ExactPlan>(&work.plan), b.in, b.out, threads);
   }
+}
+
+void map(const MapProblem& problem, const MapBuffers& buffers, const Threads& threads) {
+  if (!is_empty(problem)) current().load(std::memory_order_relaxed)->run_map(problem, buffers, threads);
 }
 
 }  // namespace torch_reduce::cpu

@@ -1,8 +1,9 @@
-// Reductions and scans on the CPU. No PyTorch: the caller brings the thread pool.
+// Reductions, scans and maps on the CPU. No PyTorch: the caller brings the thread pool.
 #pragma once
 
 #include "core/cpu/job/buffers.h"
 #include "core/cpu/job/threads.h"
+#include "core/cpu/map/kernels.h"
 #include "core/plan/cpu/work.h"
 #include "core/problem/problem.h"
 
@@ -11,6 +12,9 @@ namespace torch_reduce::cpu {
 // Writes every output of the problem. Follows the canonical order in every mode but exact. The work may have been made
 // for another number of threads. Strides of an output of superaccumulators count words.
 TR_SHARED void reduce(const Work& work, const Buffers& buffers, const Threads& threads);
+
+// Writes every element of the result, and what is asked for of rows.
+TR_SHARED void map(const MapProblem& problem, const MapBuffers& buffers, const Threads& threads);
 
 // The instruction sets that the kernels were built for, worst first, and the one in use: the best this machine
 // has, unless set. The bits of results do not depend on it. set_capability throws std::invalid_argument for a

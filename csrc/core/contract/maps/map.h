@@ -1,0 +1,48 @@
+// What a map is made of. docs/order.md defines the bits of each.
+#pragma once
+
+#include "core/contract/ops.h"
+
+namespace torch_reduce {
+
+// What stands at one place of a row. Tensors that a map does not read, or that are not given, leave 0 in `second`, 1 in
+// `weight` and -0 in `bias`, which change nothing.
+template <class Word>
+struct AtPlace {
+  Word x, second, weight, bias;
+};
+
+// What a row has beside its elements: how many there are, and a number of the caller.
+template <class Word>
+struct RowOf {
+  int64_t n;
+  Word epsilon;
+};
+
+// Nothing is kept of a row.
+template <class Word>
+struct NoWords {};
+template <class Words, class Word>
+constexpr int count_of_words = std::is_empty<Words>::value ? 0 : static_cast<int>(sizeof(Words) / sizeof(Word));
+
+// Each map's struct overrides what holds for it, and has
+//   template <class Word> struct Row;   what its elements need to know of the row
+//   template <int Which, class Word> static Word number(const AtPlace<Word>&, const Read<Word>&);   what is reduced
+//   template <class Acc, class Word> static Row<Word> finish(const Acc* total, const RowOf<Word>&, const Read<Word>&);
+//   template <class Word> static Word value(const AtPlace<Word>&, const Row<Word>&);   rounded once, to the output's
+//   type
+struct MapTraits {
+  // The operator by which each of `sums` numbers is reduced.
+  using Reduces = Sum;
+  static constexpr int sums = 1;
+  static constexpr bool reads_second = false, reads_weight = false, reads_bias = false;
+  // Its Row is written beside the result, for a derivative.
+  static constexpr bool writes_row = false;
+  // is_common() says where common_value() has the bits of value(), for kernels that may branch.
+  static constexpr bool has_common_value = false;
+  // What a derivative reads of that.
+  template <class Word>
+  using Read = NoWords<Word>;
+};
+
+}  // namespace torch_reduce

@@ -1,0 +1,123 @@
+// Rows over their root mean square, or their standard deviation.
+#pragma once
+
+#include "core/contract/maps/map.h"
+
+namespace torch_reduce {
+
+TR_HD float root_of(float x) { return __builtin_sqrtf(x); }
+TR_HD double root_of(double x) { return __builtin_sqrt(x); }
+
+struct RmsNorm : MapTraits {
+  using Reduces = Sumsq;
+  static constexpr bool reads_weight = true, writes_row = true;
+  template <class Word>
+  struct Row {
+    Word inverse;  // of the root
+  };
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
+    return at.x;
+  }
+  template <class Word>
+  static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>& row, const NoWords<Word>&) {
+    return {1 / root_of(*total / static_cast<Word>(row.n) + row.epsilon)};
+  }
+  template <class Word>
+  static TR_HD Word normal(Word x, const Row<Word>& row) {
+    return x * row.inverse;
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return normal(at.x, row) * at.weight;
+  }
+};
+
+// The mean in two words: their difference from an element is right where the mean is large, too.
+struct LayerNorm : MapTraits {
+  using Reduces = Variance;
+  static constexpr bool reads_weight = true, reads_bias = true, writes_row = true;
+  template <class Word>
+  struct Row {
+    Word mean, rest, inverse;  // of the standard deviation
+  };
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
+    return at.x;
+  }
+  template <class Word>
+  static TR_DEVICE_CALL Row<Word> finish(const PowerSums<Word>* total, const RowOf<Word>& row, const NoWords<Word>&) {
+    const auto n = static_cast<double>(row.n);
+    const double variance = Variance::finish(*total, Count{row.n, n});
+    const auto inverse = static_cast<Word>(1 / root_of(variance + static_cast<double>(row.epsilon)));
+    const double mean = Variance::second(*total, Count{row.n, n});
+    const auto high = static_cast<Word>(mean);
+    double rest = mean - static_cast<double>(high);
+    if constexpr (std::is_same<Word, double>::value) {
+      const TwoDoubles both = divide(total->sum, n);
+      rest = (both.high - high) + both.low;
+    }
+    return {high, static_cast<Word>(rest == rest ? rest : 0), inverse};
+  }
+  template <class Word>
+  static TR_HD Word normal(Word x, const Row<Word>& row) {
+    return ((x - row.mean) - row.rest) * row.inverse;
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return normal(at.x, row) * at.weight + at.bias;
+  }
+};
+
+// Of the gradient g, and in second place x, with the row of the norm: with g w = h and the normalised x,
+// (h - x mean(h x)) / root.
+struct RmsNormBackward : MapTraits {
+  static constexpr bool reads_second = true, reads_weight = true;
+  template <class Word>
+  using Read = RmsNorm::Row<Word>;
+  template <class Word>
+  struct Row {
+    RmsNorm::Row<Word> norm;
+    Word mean;
+  };
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const Read<Word>& norm) {
+    return (at.x * at.weight) * RmsNorm::normal(at.second, norm);
+  }
+  template <class Word>
+  static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>& row, const Read<Word>& norm) {
+    return {norm, *total / static_cast<Word>(row.n)};
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return (at.x * at.weight - RmsNorm::normal(at.second, row.norm) * row.mean) * row.norm.inverse;
+  }
+};
+
+// The same less the mean of h.
+struct LayerNormBackward : MapTraits {
+  static constexpr int sums = 2;
+  static constexpr bool reads_second = true, reads_weight = true;
+  template <class Word>
+  using Read = LayerNorm::Row<Word>;
+  template <class Word>
+  struct Row {
+    LayerNorm::Row<Word> norm;
+    Word mean, slope;
+  };
+  template <int Which, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const Read<Word>& norm) {
+    const Word h = at.x * at.weight;
+    return Which == 0 ? h : h * LayerNorm::normal(at.second, norm);
+  }
+  template <class Word>
+  static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>& row, const Read<Word>& norm) {
+    return {norm, total[0] / static_cast<Word>(row.n), total[1] / static_cast<Word>(row.n)};
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return ((at.x * at.weight - row.mean) - LayerNorm::normal(at.second, row.norm) * row.slope) * row.norm.inverse;
+  }
+};
+
+}  // namespace torch_reduce

@@ -1,0 +1,111 @@
+// Shares of the sum of exponentials, and their logarithms.
+#pragma once
+
+#include "core/contract/maps/exponential_of.h"
+#include "core/contract/maps/map.h"
+
+namespace torch_reduce {
+
+// Each element's exponential as logsumexp has it, brought from its own reference to the sum's in two equal steps, so
+// that nothing overflows on the way and what underflows does so in the end alone. As torch's, a row of nothing but
+// -infinity, and one with +infinity, is NaN.
+struct Softmax : MapTraits {
+  using Reduces = LogSumExp;
+  template <class Word>
+  struct Row {
+    Word reference, sum, inverse;
+  };
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
+    return at.x;
+  }
+  template <class Word>
+  static TR_HD Row<Word> finish(const Exponentials<Word>* total, const RowOf<Word>&, const NoWords<Word>&) {
+    const Word zero = total->reference - total->reference;  // or NaN
+    return {total->reference, total->sum, 1 / total->sum + zero};
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    const Exponentials<Word> own = LogSumExp::lift(at.x);
+    const Word step = exp_of((own.reference - row.reference) / 2);
+    return step == 1 ? quotient(own.sum, row) : (own.sum * step) * (step * row.inverse);
+  }
+  // The same bits where elements are near 0, or masked, and so no exponential is scaled.
+  static constexpr bool has_common_value = true;
+  template <class Word>
+  static TR_HD bool is_common(const AtPlace<Word>& at, const Row<Word>& row) {
+    const bool is_near = order::magnitude_of(at.x) <= LogSumExp::kNear;
+    return row.reference == 0 && (is_near || at.x == -std::numeric_limits<Word>::infinity());
+  }
+  template <class Word>
+  static TR_HD Word common_value(const AtPlace<Word>& at, const Row<Word>& row) {
+    const Word exponential = exp_of_near(at.x);  // NaN of -infinity
+    return quotient(exponential > 0 ? exponential : Word(0), row);
+  }
+
+ private:
+  // An exponential over the sum, corrected by what the product lacks: so the only one of a row gives 1.
+  template <class Word>
+  static TR_HD Word quotient(Word exponential, const Row<Word>& row) {
+    const Word share = exponential * row.inverse;
+    return multiply_add(multiply_add(-row.sum, share, exponential), row.inverse, share);
+  }
+};
+
+// x - log(sum of exp), of which a whole number is taken off first. The rest is less than 1, or what that lacks. No
+// share is more than 1.
+struct LogSoftmax : Softmax {
+  static constexpr bool has_common_value = false;
+  template <class Word>
+  struct Row {
+    Word whole, rest;
+  };
+  template <class Word>
+  static TR_HD Row<Word> finish(const Exponentials<Word>* total, const RowOf<Word>&, const NoWords<Word>&) {
+    constexpr double kMagic = 0x1.8p+52;
+    const double reference = static_cast<double>(total->reference);
+    const double log = log_of_normal(static_cast<double>(total->sum)), nearest = (log + kMagic) - kMagic;
+    const Word whole = static_cast<Word>(reference + nearest);
+    return {whole, static_cast<Word>((reference - static_cast<double>(whole)) + log)};
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    const Word y = (at.x - row.whole) - row.rest;
+    return y > 0 ? Word(0) : y;
+  }
+};
+
+// Of the gradient, and in second place the result y: y (g - sum(g y)).
+struct SoftmaxBackward : MapTraits {
+  static constexpr bool reads_second = true;
+  template <class Word>
+  struct Row {
+    Word sum;
+  };
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
+    return at.x * at.second;
+  }
+  template <class Word>
+  static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>&, const NoWords<Word>&) {
+    return {*total};
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return at.second * (at.x - row.sum);
+  }
+};
+
+// The same of the logarithm: g - exp(y) sum(g).
+struct LogSoftmaxBackward : SoftmaxBackward {
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
+    return at.x;
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return at.x - exp_of(at.second) * row.sum;
+  }
+};
+
+}  // namespace torch_reduce

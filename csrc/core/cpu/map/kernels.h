@@ -1,0 +1,26 @@
+// The maps of every instruction set (dispatch/kernels.h).
+#pragma once
+
+#include "core/cpu/job/threads.h"
+#include "core/problem/map_problem.h"
+
+namespace torch_reduce::cpu {
+
+// Null: not given, or not asked for.
+struct MapBuffers {
+  const void *x, *second, *weight, *bias, *read;
+  void *out, *written;
+};
+
+using RunMap = void(const MapProblem& p, const MapBuffers& buffers, const Threads& threads);
+namespace baseline {
+RunMap run_map;
+}
+namespace avx2 {
+RunMap run_map;
+}
+namespace avx512 {
+RunMap run_map;
+}
+
+}  // namespace torch_reduce::cpu

@@ -1,0 +1,42 @@
+// One map, described: everything that a plan may look at, as problem.h has it of a reduction. No pointers.
+#pragma once
+
+#include "core/contract/maps/maps.h"
+#include "core/contract/types.h"
+#include "core/problem/layout.h"
+
+namespace torch_reduce {
+
+// Strides count elements. Of what a map does not read, they are those of x.
+struct MapStrides {
+  int64_t x, second, out;
+};
+struct MapDim {
+  int64_t size;
+  MapStrides stride;
+};
+
+// What is written of rows, and read of them, lies in order of the rows, and weight and bias in order of the places.
+struct MapProblem {
+  Map map;
+  DType in, out, parameters, compute;  // x and second; the result; weight and bias; all words of rows
+  double epsilon;
+  int alignment, out_alignment;  // the largest power of two up to 16 that divides the addresses of x and second, of out
+  int64_t n = 1, rows = 1;
+  MapStrides along{1, 1, 1};  // a row
+  int dims = 0;               // of rows, outermost first, without those that walk memory as one
+  MapDim dim[kMaxDims]{};
+};
+
+// Kernels on a GPU have room for so many dims of rows.
+constexpr int kMostMapDims = 4;
+
+// The type in which elements are computed: fp32 for fp16, bf16 and fp32.
+constexpr DType compute_type_of_map(DType in) { return in == DType::Float64 ? in : DType::Float32; }
+
+// Adds a dim of rows inside of those that are there.
+TR_SHARED void add_dim(MapProblem& problem, const MapDim& dim);
+
+inline bool is_empty(const MapProblem& p) { return p.rows == 0 || p.n == 0; }
+
+}  // namespace torch_reduce

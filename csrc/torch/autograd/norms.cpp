@@ -1,0 +1,181 @@
+// The derivatives of rms_norm and layer_norm. Those of weight and bias are sums over the rows, in the canonical order.
+#include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/library.h>
+
+#include <numeric>
+
+#include "../dispatch/call.h"
+#include "../maps/call.h"
+#include "../maps/describe.h"
+#include "node_owner.h"
+
+namespace torch_reduce {
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+// What a derivative needs to know of the call.
+struct Norm {
+  bool centred;
+  int64_t dims;
+  double eps;
+
+  at::DimVector row(const at::Tensor& x) const {
+    at::DimVector all(static_cast<size_t>(dims));
+    std::iota(all.begin(), all.end(), x.dim() - dims);
+    return all;
+  }
+  at::Tensor over_row(Op op, const at::Tensor& x) const {
+    const at::DimVector dim = row(x);
+    return call(Request{op, at::IntArrayRef(dim), /*keepdim=*/true, std::nullopt}, x);
+  }
+  at::Tensor over_rows(const at::Tensor& x) const {
+    at::DimVector dim(static_cast<size_t>(x.dim() - dims));
+    if (dim.empty()) return x;
+    std::iota(dim.begin(), dim.end(), 0);
+    return call(Request{Op::Sum, at::IntArrayRef(dim), /*keepdim=*/false, std::nullopt}, x);
+  }
+};
+
+// The normalised elements and one over what they were divided by.
+struct Normal {
+  at::Tensor x, inverse;
+};
+// By what the kernel has written of each row; its bits.
+Normal normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row) {
+  at::Tensor x = self.to(row.scalar_type());
+  const auto word = [&](int64_t i) {
+    at::Tensor w = row.select(-1, i);
+    for (int64_t d = 0; d < norm.dims; ++d) w = w.unsqueeze(-1);
+    return w;
+  };
+  if (norm.centred) x = (x - word(0)) - word(1);
+  const at::Tensor inverse = word(norm.centred ? 2 : 0);
+  return {x * inverse, inverse};
+}
+// By differentiable operators.
+Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self) {
+  at::Tensor x = self.to(compute_type_of_map(self.scalar_type()));
+  if (norm.centred) x = x - norm.over_row(Op::Mean, x);
+  const at::Tensor inverse = (norm.over_row(Op::Mean, x * x) + norm.eps).sqrt().reciprocal();
+  return {x * inverse, inverse};
+}
+
+// The Jacobian of the normalised elements, which is symmetric: of a gradient or a tangent h.
+at::Tensor through_normal(const Norm& norm, const at::Tensor& h, const Normal& normal) {
+  const at::Tensor centred = norm.centred ? h - norm.over_row(Op::Mean, h) : h;
+  return (centred - normal.x * norm.over_row(Op::Mean, h * normal.x)) * normal.inverse;
+}
+
+struct NormNode : torch::autograd::Node {
+  Norm norm{};
+  bool has_weight = false;
+  at::ScalarType type = at::kFloat, weight_type = at::kFloat, bias_type = at::kFloat;
+  SavedVariable self, weight, row;
+
+  variable_list apply(variable_list&& grads) override {
+    variable_list gradients(norm.centred ? 3 : 2);
+    if (!grads[0].defined()) return gradients;
+    const at::Tensor x = self.unpack(), w = has_weight ? weight.unpack() : at::Tensor();
+    const bool again = at::GradMode::is_enabled();
+    const at::Tensor g = grads[0].to(compute_type_of_map(type));
+    Normal normal;
+    if (again) {
+      normal = differentiable_normal_of(norm, x);
+    } else if (task_should_compute_output(1)) {
+      normal = normal_of(norm, x, row.unpack());
+    }
+    if (task_should_compute_output(0)) {
+      gradients[0] = again ? through_normal(norm, has_weight ? g * w : g, normal).to(type)
+                           : norm_gradient(norm.centred, grads[0], x, row.unpack(), norm.dims,
+                                           has_weight ? std::optional(w) : std::nullopt);
+    }
+    if (task_should_compute_output(1)) gradients[1] = norm.over_rows(g * normal.x).to(weight_type);
+    if (norm.centred && task_should_compute_output(2)) gradients[2] = norm.over_rows(g).to(bias_type);
+    return gradients;
+  }
+  std::string name() const override { return norm.centred ? "ReduceLayerNormBackward" : "ReduceRmsNormBackward"; }
+  void release_variables() override {
+    self.reset_data();
+    weight.reset_data();
+    row.reset_data();
+  }
+};
+
+at::Tensor tangent_of(const at::Tensor& t) { return t.defined() ? t._fw_grad(/*level=*/0) : at::Tensor(); }
+
+// The node and the tangent of a norm whose kernel has run.
+void record(const Norm& norm, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
+            at::Tensor& result, const at::Tensor& row) {
+  variable_list inputs{self, weight};
+  if (norm.centred) inputs.push_back(bias);
+  bool wants_gradient = false, has_tangent = false;
+  for (const at::Tensor& t : inputs) {
+    wants_gradient |= t.defined() && t.requires_grad() && at::GradMode::is_enabled();
+    has_tangent |= tangent_of(t).defined();
+  }
+  if (wants_gradient) {
+    const auto node = NodeOwner<NormNode>::make();
+    node->set_next_edges(torch::autograd::collect_next_edges(inputs));
+    node->norm = norm;
+    node->has_weight = weight.defined();
+    node->type = self.scalar_type();
+    if (weight.defined()) node->weight_type = weight.scalar_type();
+    if (bias.defined()) node->bias_type = bias.scalar_type();
+    node->self = SavedVariable(self, /*is_output=*/false);
+    if (weight.defined()) node->weight = SavedVariable(weight, /*is_output=*/false);
+    node->row = SavedVariable(row, /*is_output=*/false);
+    torch::autograd::set_history(result, node);
+  }
+  if (!has_tangent) return;
+  const Normal normal = normal_of(norm, self._fw_primal(0), row);
+  at::Tensor moved = at::zeros({}, row.options());
+  if (const at::Tensor t = tangent_of(self); t.defined()) {
+    const at::Tensor through = through_normal(norm, t.to(row.scalar_type()), normal);
+    moved = weight.defined() ? through * weight._fw_primal(0) : through;
+  }
+  if (const at::Tensor t = tangent_of(weight); t.defined()) moved = moved + normal.x * t;
+  if (const at::Tensor t = tangent_of(bias); t.defined()) moved = moved + t;
+  result._set_fw_grad(moved.expand_as(result).to(result.scalar_type()).contiguous(), /*level=*/0,
+                      /*is_inplace_op=*/false);
+}
+
+using Pair = std::tuple<at::Tensor, at::Tensor>;
+
+Pair rms_norm(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dims, const std::optional<at::Tensor>& weight,
+              double eps) {
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_rms_norm", "").typed<RmsNorms>();
+  auto [result, row] = [&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return op.redispatch(keys & c10::after_autograd_keyset, self, dims, weight, eps);
+  }();
+  record({false, dims, eps}, self, weight.value_or(at::Tensor()), at::Tensor(), result, row);
+  return {result, row};
+}
+
+Pair layer_norm(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dims, const std::optional<at::Tensor>& weight,
+                const std::optional<at::Tensor>& bias, double eps) {
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_layer_norm", "").typed<LayerNorms>();
+  auto [result, row] = [&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return op.redispatch(keys & c10::after_autograd_keyset, self, dims, weight, bias, eps);
+  }();
+  record({true, dims, eps}, self, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()), result, row);
+  return {result, row};
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
+  m.impl("_rms_norm", TORCH_FN(rms_norm));
+  m.impl("_layer_norm", TORCH_FN(layer_norm));
+  // Called where nothing is to be differentiated.
+  m.impl("_rms_norm_backward", torch::CppFunction::makeFallthrough());
+  m.impl("_layer_norm_backward", torch::CppFunction::makeFallthrough());
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,94 @@
+// The derivatives of softmax and log_softmax. The Jacobian of softmax is symmetric, so a tangent is mapped as a
+// gradient is. Where the derivative may be differentiated itself, it is composed of differentiable operators: the same
+// operations in the same order, so the same bits.
+#include <ATen/ATen.h>
+#include <ATen/WrapDimUtils.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/library.h>
+
+#include "../dispatch/call.h"
+#include "../maps/call.h"
+#include "../maps/describe.h"
+#include "node_owner.h"
+
+namespace torch_reduce {
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+at::Tensor sum_of_row(const at::Tensor& x, int64_t dim) {
+  return call(Request{Op::Sum, at::IntArrayRef(dim), /*keepdim=*/true, std::nullopt}, x);
+}
+
+at::Tensor composed(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
+                    at::ScalarType type) {
+  const at::ScalarType compute = compute_type_of_map(result.scalar_type());
+  const at::Tensor g = grad.to(compute), y = result.to(compute);
+  const at::Tensor gradient = logarithm ? g - y.exp() * sum_of_row(g, dim) : y * (g - sum_of_row(g * y, dim));
+  return gradient.to(type);
+}
+at::Tensor tangent_of(bool logarithm, const at::Tensor& tangent, const at::Tensor& result, int64_t dim) {
+  const at::ScalarType compute = compute_type_of_map(result.scalar_type());
+  const at::Tensor t = tangent.to(compute), y = result.to(compute);
+  const at::Tensor moved = logarithm ? t - sum_of_row(y.exp() * t, dim) : y * (t - sum_of_row(t * y, dim));
+  return moved.to(result.scalar_type());
+}
+
+template <bool kLogarithm>
+struct SoftmaxNode : torch::autograd::Node {
+  int64_t dim = 0;
+  at::ScalarType type = at::kFloat;
+  SavedVariable result;
+
+  variable_list apply(variable_list&& grads) override {
+    if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
+    const at::Tensor y = result.unpack(NodeOwner<SoftmaxNode>::of(*this));
+    if (at::GradMode::is_enabled()) return {composed(kLogarithm, grads[0], y, dim, type)};
+    return {softmax_gradient(kLogarithm, grads[0], y, dim, type)};
+  }
+  std::string name() const override { return kLogarithm ? "ReduceLogSoftmaxBackward" : "ReduceSoftmaxBackward"; }
+  void release_variables() override { result.reset_data(); }
+};
+
+template <bool kLogarithm>
+at::Tensor softmax(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow(kLogarithm ? "reduce::log_softmax" : "reduce::softmax", "")
+                             .typed<Softmaxes>();
+  at::Tensor result = [&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return op.redispatch(keys & c10::after_autograd_keyset, self, dim, dtype);
+  }();
+  const bool wants_gradient = self.requires_grad() && at::GradMode::is_enabled();
+  const at::Tensor& tangent = self._fw_grad(/*level=*/0);
+  if (!wants_gradient && !tangent.defined()) return result;
+  dim = at::maybe_wrap_dim(dim, self.dim());
+  decltype(NodeOwner<SoftmaxNode<kLogarithm>>::make()) node;
+  if (wants_gradient) {
+    node = NodeOwner<SoftmaxNode<kLogarithm>>::make();
+    node->set_next_edges(torch::autograd::collect_next_edges(self));
+    node->dim = dim;
+    node->type = self.scalar_type();
+    torch::autograd::set_history(result, node);
+  }
+  if (tangent.defined()) {
+    result._set_fw_grad(tangent_of(kLogarithm, tangent, result, dim), /*level=*/0, /*is_inplace_op=*/false);
+  }
+  if (wants_gradient) node->result = SavedVariable(result, /*is_output=*/true);
+  return result;
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
+  m.impl("softmax", TORCH_FN(softmax<false>));
+  m.impl("log_softmax", TORCH_FN(softmax<true>));
+  // Called where nothing is to be differentiated.
+  m.impl("_softmax_backward", torch::CppFunction::makeFallthrough());
+  m.impl("_log_softmax_backward", torch::CppFunction::makeFallthrough());
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,26 @@
+// The maps through torch's dispatcher: the operators that have kernels, from the top.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <tuple>
+
+namespace torch_reduce {
+
+using Softmaxes = at::Tensor(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype);
+using SoftmaxGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& result, int64_t dim, at::ScalarType type);
+using RmsNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, int64_t dims,
+                                                    const std::optional<at::Tensor>& weight, double eps);
+using LayerNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, int64_t dims,
+                                                      const std::optional<at::Tensor>& weight,
+                                                      const std::optional<at::Tensor>& bias, double eps);
+using NormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
+                                const std::optional<at::Tensor>& weight);
+
+at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
+                            at::ScalarType type);
+// Of the last `dims` dims. `row` is what the norm has written of each row.
+at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                         int64_t dims, const std::optional<at::Tensor>& weight);
+
+}  // namespace torch_reduce

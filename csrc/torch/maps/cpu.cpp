@@ -1,0 +1,34 @@
+// Maps on the CPU: the core's kernels on torch's threads.
+#include <ATen/EmptyTensor.h>
+
+#include "../device/threads.h"
+#include "core/cpu/dispatch/reduce.h"
+#include "kernels.h"
+
+namespace torch_reduce {
+namespace {
+
+const void* address(const at::Tensor& t) { return t.defined() ? t.const_data_ptr() : nullptr; }
+
+struct Cpu {
+  static constexpr int kMostDims = kMaxDims;
+  static at::Tensor empty(at::SymIntArrayRef sizes, at::ScalarType type, const at::Tensor&) {
+    return at::Tensor(at::detail::empty_cpu(C10_AS_INTARRAYREF_SLOW(sizes), type));
+  }
+  static void run(const MapProblem& p, const MapInputs& in, const at::Tensor& out, const at::Tensor& written) {
+    const cpu::MapBuffers buffers{address(in.x),
+                                  address(in.second),
+                                  address(in.weight),
+                                  address(in.bias),
+                                  address(in.row),
+                                  out.mutable_data_ptr(),
+                                  written.defined() ? written.mutable_data_ptr() : nullptr};
+    cpu::map(p, buffers, torch_threads());
+  }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CPU, m) { MapKernels<Cpu>::register_all(m); }
+
+}  // namespace torch_reduce

@@ -1,0 +1,63 @@
+// The norms as torch has them: of a shape, by the operators of the last dims.
+#include <ATen/core/Tensor.h>
+#include <torch/library.h>
+
+#include <limits>
+#include <sstream>
+
+#include "call.h"
+#include "describe.h"
+
+namespace torch_reduce {
+namespace {
+
+// How many dims a row has. Says what torch says.
+int64_t check_shape(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
+                    const std::optional<at::Tensor>& bias) {
+  const auto dims = static_cast<int64_t>(shape.size());
+  TORCH_CHECK(dims >= 1,
+              "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, ",
+              "but got normalized_shape = ", shape);
+  const auto check_parameter = [&](const char* which, const std::optional<at::Tensor>& t) {
+    TORCH_CHECK(!t || !t->defined() || t->sym_sizes().equals(shape), "Expected ", which,
+                " to be of same shape as normalized_shape, but got ", which, " of shape ", t->sym_sizes(),
+                " and normalized_shape = ", shape);
+  };
+  check_parameter("weight", weight);
+  check_parameter("bias", bias);
+  const auto sizes = self.sym_sizes();
+  if (self.dim() < dims || !sizes.slice(sizes.size() - shape.size()).equals(shape)) {
+    std::stringstream sentence;
+    sentence << "Given normalized_shape=" << shape << ", expected input with shape [*";
+    for (const auto& size : shape) sentence << ", " << size;
+    TORCH_CHECK(false, sentence.str(), "], but got input of size", sizes);
+  }
+  return dims;
+}
+
+at::Tensor rms_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
+                    std::optional<double> eps) {
+  const auto rank = static_cast<int64_t>(shape.size());
+  TORCH_CHECK_VALUE(self.dim() >= rank, "Input tensor must have at least ", rank, " dimensions, but got ", self.dim());
+  const int64_t dims = check_shape(self, shape, weight, std::nullopt);
+  const double least = self.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
+                                                         : std::numeric_limits<float>::epsilon();
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_rms_norm", "").typed<RmsNorms>();
+  return std::get<0>(op.call(self, dims, weight, eps.value_or(least)));
+}
+
+at::Tensor layer_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
+                      const std::optional<at::Tensor>& bias, double eps) {
+  const int64_t dims = check_shape(self, shape, weight, bias);
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_layer_norm", "").typed<LayerNorms>();
+  return std::get<0>(op.call(self, dims, weight, bias, eps));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+  m.impl("rms_norm", TORCH_FN(rms_norm));
+  m.impl("layer_norm", TORCH_FN(layer_norm));
+}
+
+}  // namespace torch_reduce

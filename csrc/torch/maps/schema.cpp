@@ -1,0 +1,49 @@
+// The schemas of the maps, and calls of those that others call.
+#include <torch/library.h>
+
+#include "call.h"
+
+namespace torch_reduce {
+namespace {
+
+template <class Function>
+auto find(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Function>();
+}
+
+}  // namespace
+
+at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
+                            at::ScalarType type) {
+  static const auto shares = find<SoftmaxGradient>("reduce::_softmax_backward"),
+                    logarithms = find<SoftmaxGradient>("reduce::_log_softmax_backward");
+  return (logarithm ? logarithms : shares).call(grad, result, dim, type);
+}
+
+at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                         int64_t dims, const std::optional<at::Tensor>& weight) {
+  static const auto rms = find<NormGradient>("reduce::_rms_norm_backward"),
+                    layer = find<NormGradient>("reduce::_layer_norm_backward");
+  return (centred ? layer : rms).call(grad, self, row, dims, weight);
+}
+
+}  // namespace torch_reduce
+
+TORCH_LIBRARY_FRAGMENT(reduce, m) {
+  const std::vector<at::Tag> tags{at::Tag::pt2_compliant_tag};
+  for (const std::string name : {"softmax", "log_softmax"}) {
+    m.def((name + "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").c_str(), tags);
+    m.def(("_" + name + "_backward(Tensor grad, Tensor result, int dim, ScalarType dtype) -> Tensor").c_str(), tags);
+  }
+  m.def("rms_norm(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", tags);
+  m.def(
+      "layer_norm(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
+      "Tensor",
+      tags);
+  // Of the last `dims` dims: the result, and of each row what the derivative reads.
+  m.def("_rms_norm(Tensor self, int dims, Tensor? weight, float eps) -> (Tensor, Tensor)", tags);
+  m.def("_layer_norm(Tensor self, int dims, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)", tags);
+  for (const std::string name : {"_rms_norm", "_layer_norm"}) {
+    m.def((name + "_backward(Tensor grad, Tensor self, Tensor row, int dims, Tensor? weight) -> Tensor").c_str(), tags);
+  }
+}

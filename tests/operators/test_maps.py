@@ -1,0 +1,242 @@
+"""Maps by their model, to the bit: whatever the layout, the rows beside a row, the threads and the instruction set; and
+beside torch's own: samples, types, errors."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from map_cases import DTYPES, NORMS, inputs_of, special, values
+from strategies import like, permuted_slices, strided
+
+import torch_reduce.nn
+from torch_reduce.map_model import MAPS, map_model
+from torch_reduce.nn import functional
+from torch_reduce.testing import assert_same_bits, num_threads
+
+every_map = pytest.mark.parametrize("name", sorted(MAPS))
+every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
+SOFTMAXES = ["log_softmax", "softmax"]
+
+
+def run(name, inputs, device="cpu"):
+    """The operator that has the map's kernel, on rows."""
+    op = getattr(torch.ops.reduce, name if name in SOFTMAXES else f"_{name}")
+    x, second, weight, bias, row = (
+        t if t is None else t.to(device) for t in (inputs.x, inputs.second, inputs.weight, inputs.bias, inputs.row)
+    )
+    if name in SOFTMAXES:
+        return op(x, 1, dtype=inputs.expected.dtype)
+    if name not in NORMS:
+        return op(x, second, 1, inputs.expected.dtype)
+    if second is not None:
+        return op(x, second, row, 1, weight)
+    parameters = (weight,) if name == "rms_norm" else (weight, bias)
+    result, written = op(x, 1, *parameters, inputs.eps)
+    assert_same_bits(written, inputs.row, name)
+    return result
+
+
+@every_map
+@every_dtype
+def test_lengths(device, name, dtype):
+    for n in (1, 2, 8, 15, 17, 64, 255, 256, 257, 1023, 1024, 1025, 2049, 5000):
+        x = values(4, n, dtype, start=n)
+        inputs = inputs_of(name, x, affine=n % 2 > 0)
+        assert_same_bits(run(name, inputs, device), inputs.expected, f"{name} {n}")
+
+
+@every_map
+@every_dtype
+def test_special_values(device, name, dtype):
+    for n in (1, 3, 300, 2100):
+        inputs = inputs_of(name, special(values(6, n, dtype, start=n)))
+        assert_same_bits(run(name, inputs, device), inputs.expected, f"{name} {n}")
+
+
+@every_map
+def test_a_row_has_its_bits_in_every_batch(device, name):
+    """At every alignment, contiguous or not, with other rows or alone."""
+    for count, n in ((5000, 40), (300, 1030)):
+        inputs = inputs_of(name, values(count, n, torch.bfloat16))
+        whole = run(name, inputs, device)
+        assert_same_bits(whole, inputs.expected, f"{name}, rows of {n}")
+        for batch in (1, 7, 255, 256, 257):
+            first = (batch * 37) % (count - batch)
+            rows = slice(first, first + batch)
+            part = inputs.of_rows(rows, offset=batch % 8)
+            assert_same_bits(run(name, part, device), whole[rows], f"{name}, {batch} rows of {n}")
+
+
+@pytest.mark.parametrize("name", SOFTMAXES)
+@given(data=st.data())
+def test_softmax_of_any_layout(device, name, data):
+    dtype = data.draw(st.sampled_from(DTYPES))
+    x = data.draw(st.one_of(permuted_slices(dtype, "logsumexp"), strided(dtype, "logsumexp")))
+    dim = data.draw(st.integers(-max(1, x.ndim), max(1, x.ndim) - 1))
+    out = data.draw(st.sampled_from([None, *DTYPES]))
+    actual = getattr(functional, name)(like(x, device), dim, dtype=out)
+    moved = x.reshape(1, 1) if x.ndim == 0 else x.movedim(dim, -1)
+    expected = map_model(moved, map=name, dtype=out)
+    assert actual.is_contiguous() and actual.shape == x.shape
+    assert_same_bits(actual, expected.reshape(()) if x.ndim == 0 else expected.movedim(-1, dim))
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+@given(data=st.data())
+def test_norms_of_any_layout(device, name, data):
+    dtype = data.draw(st.sampled_from(DTYPES))
+    x = data.draw(st.one_of(permuted_slices(dtype, "sum"), strided(dtype, "sum")).filter(lambda x: x.ndim > 0))
+    dims = data.draw(st.integers(1, x.ndim))
+    shape = x.shape[-dims:]
+    n = math.prod(shape)
+    weight = values(1, n, dtype, start=3).reshape(shape) if data.draw(st.booleans()) else None
+    bias = values(1, n, dtype, start=5).reshape(shape) if name == "layer_norm" and data.draw(st.booleans()) else None
+    parameters = [weight] if name == "rms_norm" else [weight, bias]
+    given = [None if p is None else p.to(device) for p in parameters]
+    actual = getattr(functional, name)(like(x, device), shape, *given, eps=1e-3)
+    flat = [None if p is None else p.flatten() for p in (weight, bias)]
+    expected = map_model(x.flatten(-dims), map=name, weight=flat[0], bias=flat[1], eps=1e-3)
+    assert_same_bits(actual, expected.reshape(x.shape))
+
+
+@every_map
+def test_capabilities(capability, name):
+    for dtype in DTYPES:
+        for n in (9, 257, 3001):
+            inputs = inputs_of(name, values(3, n, dtype, start=n))
+            assert_same_bits(run(name, inputs), inputs.expected, f"{name} {dtype} {n} {capability}")
+
+
+@every_map
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads(name, threads):
+    inputs = inputs_of(name, values(300, 400, torch.float32))
+    with num_threads(threads):
+        assert_same_bits(run(name, inputs), inputs.expected)
+
+
+@pytest.mark.parametrize("name", SOFTMAXES)
+def test_types_of_results(device, name):
+    """A wider one computes in it; a narrower one is rounded once, at the end; integers are converted first."""
+    for dtype in DTYPES:
+        x = values(3, 1030, dtype)
+        for out in DTYPES:
+            actual = getattr(functional, name)(x.to(device), 1, dtype=out)
+            assert_same_bits(actual, map_model(x, map=name, dtype=out), f"{dtype} to {out}")
+    x = torch.arange(12, device=device).view(3, 4)
+    assert_same_bits(getattr(functional, name)(x, 1, dtype=torch.float32), getattr(functional, name)(x.float(), 1))
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_parameters_of_the_compute_type(device, name):
+    inputs = inputs_of(name, values(3, 1030, torch.bfloat16))
+    inputs.weight = inputs.weight.float()
+    assert_same_bits(run(name, inputs, device), inputs.expected)
+
+
+OPINFO = {"softmax": "softmax", "log_softmax": "log_softmax", "layer_norm": "nn.functional.layer_norm"}
+OPINFO["rms_norm"] = "nn.functional.rms_norm"
+
+
+@pytest.mark.parametrize("name", sorted(OPINFO))
+def test_samples(device, name):
+    """PyTorch's own (OpInfo): types and shapes as torch's, values near torch's in float64: its own log_softmax rounds
+    the logarithm to bfloat16 on a CPU."""
+    pytest.importorskip("expecttest", reason="torch.testing._internal, the source of these samples, needs expecttest")
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    found = [info for info in op_db if info.name == OPINFO[name]]
+    count = 0
+    for info in found:
+        for dtype in DTYPES:
+            for sample in info.sample_inputs(device, dtype):
+                x, arguments, keywords = sample.input, sample.args, dict(sample.kwargs)
+                keywords.pop("_stacklevel", None)
+                expected = info.op(x, *sample.args, **sample.kwargs)
+                actual = getattr(functional, name)(x, *arguments, **keywords)
+                assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
+                exact = [a.double() if isinstance(a, torch.Tensor) else a for a in arguments]
+                kept = {
+                    k: v.double() if isinstance(v, torch.Tensor) else v for k, v in keywords.items() if k != "dtype"
+                }
+                if name == "rms_norm":
+                    kept.setdefault("eps", torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps)
+                near = getattr(torch.nn.functional, name)(x.double(), *exact, **kept).to(expected.dtype)
+                torch.testing.assert_close(actual, near, equal_nan=True)
+                count += 1
+    assert count >= 10
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_one_that_counts_has_it_all(device, dtype):
+    for value in (-70.0, -0.3, 0.0, 1.7, 3.0, 300.0):
+        x = torch.tensor([[value, -math.inf, value - 1000], [value, -math.inf, -math.inf]], dtype=dtype, device=device)
+        assert torch.equal(functional.softmax(x, 1), torch.eye(3, dtype=dtype, device=device)[[0, 0]])
+        assert functional.log_softmax(x, 1)[:, 0].abs().max() <= torch.finfo(torch.float32).eps
+        assert torch.equal(functional.softmax(x[:, :1], 1), torch.ones(2, 1, dtype=dtype, device=device))
+
+
+def test_modules_take_torchs_state(device):
+    torch.manual_seed(0)
+    x = torch.randn(4, 6, 10, device=device)
+    for name, arguments in (("RMSNorm", (10,)), ("LayerNorm", ((6, 10),)), ("Softmax", (1,)), ("LogSoftmax", (-1,))):
+        theirs = getattr(torch.nn, name)(*arguments).to(device)
+        ours = getattr(torch_reduce.nn, name)(*arguments).to(device)
+        for parameter in theirs.parameters():
+            torch.nn.init.normal_(parameter)
+        ours.load_state_dict(theirs.state_dict())
+        assert repr(ours) == repr(theirs)
+        torch.testing.assert_close(ours(x), theirs(x))
+
+
+def refuses_alike(error, ours, theirs, word):
+    """Both with the same type of error; ours with the word, too."""
+    for run in (ours, theirs):
+        with pytest.raises(error) as caught:
+            run()
+        assert caught.type is error
+        if run is ours:
+            assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["cpu", "meta"])
+@pytest.mark.parametrize("name", SOFTMAXES)
+def test_softmax_refuses(name, where):
+    ours, theirs = getattr(functional, name), getattr(torch.nn.functional, name)
+    x = torch.ones(2, 3, device=where)
+    y = torch.ones(2, 3)  # torch's meta kernels refuse less
+    refuses_alike(IndexError, lambda: ours(x, 2), lambda: theirs(y, 2), "[-2, 1]")
+    refuses_alike(NotImplementedError, lambda: ours(x.int(), 0), lambda: theirs(y.int(), 0), "Int")
+    wide = torch.complex64
+    refuses_alike(NotImplementedError, lambda: ours(x.to(wide), 0), lambda: theirs(y.to(wide), 0), "ComplexFloat")
+    integer = {"dtype": torch.int32}
+    refuses_alike(NotImplementedError, lambda: ours(x, 0, **integer), lambda: theirs(y, 0, **integer), "Int")
+    with pytest.raises(TypeError, match="dim"):
+        torch_reduce.nn.Softmax()(x)
+
+
+@pytest.mark.parametrize("where", ["cpu", "meta"])
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+def test_norms_refuse(name, where):
+    ours, theirs = getattr(functional, name), getattr(torch.nn.functional, name)
+    x = torch.ones(2, 3, device=where)
+    both = lambda *a: (lambda: ours(*a), lambda: theirs(*a))  # noqa: E731
+    refuses_alike(RuntimeError, *both(x, (4,)), "Given normalized_shape=[4], expected input with shape [*, 4]")
+    error, word = (ValueError, "at least 3 dim") if name == "rms_norm" else (RuntimeError, "input of size[2, 3]")
+    refuses_alike(error, *both(x, (1, 2, 3)), word)
+    refuses_alike(RuntimeError, *both(x, ()), "at least 1-dimensional")
+    wrong = torch.ones(2, device=where)
+    refuses_alike(RuntimeError, *both(x, (3,), wrong), "Expected weight to be of same shape as normalized_shape")
+    with pytest.raises(RuntimeError, match="need an input of Double"):
+        ours(x, (3,), torch.ones(3, dtype=torch.float64, device=where))
+    with pytest.raises(NotImplementedError, match="Int"):
+        ours(x.int(), (3,))
+
+
+def test_empty(device):
+    for shape in ((0, 3), (3, 0), (0,), (2, 0, 4)):
+        x = torch.ones(shape, device=device)
+        assert functional.softmax(x, -1).shape == functional.log_softmax(x, 0).shape == x.shape
+        assert functional.rms_norm(x, shape[-1:]).shape == functional.layer_norm(x, shape[-1:]).shape == x.shape

@@ -1,0 +1,83 @@
+"""Maps and what they read: values that leave the type's range, masked ones, infinities and NaN among them."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from torch_reduce.map_model import MAPS, map_model, row_model
+from torch_reduce.testing import fill
+
+NORMS = [name for name in MAPS if "norm" in name]
+DTYPES = [torch.bfloat16, torch.float16, torch.float32, torch.float64]
+
+
+@dataclass
+class Inputs:
+    """Of rows, and what the model makes of them."""
+
+    x: Tensor
+    second: Tensor | None
+    weight: Tensor | None
+    bias: Tensor | None
+    row: Tensor | None  # what a norm writes of each row, and its derivative reads
+    eps: float
+    expected: Tensor
+
+    def of_rows(self, rows: slice, offset: int) -> "Inputs":
+        """Some rows, so many elements behind a multiple of 16 bytes."""
+
+        def moved(t: Tensor | None) -> Tensor | None:
+            if t is None:
+                return None
+            t = t[rows]
+            flat = torch.empty(t.numel() + offset + 8, dtype=t.dtype)
+            begin = -flat.data_ptr() % 16 // t.element_size() + offset
+            return flat[begin : begin + t.numel()].view(t.shape).copy_(t)
+
+        row = None if self.row is None else self.row[rows]
+        return Inputs(moved(self.x), moved(self.second), self.weight, self.bias, row, self.eps, self.expected[rows])
+
+
+def values(rows: int, n: int, dtype: torch.dtype, start: int = 0) -> Tensor:
+    """Near ones and then wide ones, as sums of exponentials have them."""
+    return fill((rows, n), dtype, op="logsumexp", start=start)
+
+
+def special(x: Tensor) -> Tensor:
+    """Rows with some masked elements, nothing else, large ones, an infinity, a NaN, zeros of both signs."""
+    x = x.clone()
+    for i, row in enumerate(x):
+        if i % 6 == 0:
+            row[::3] = -math.inf
+        elif i % 6 == 1:
+            row[:] = -math.inf
+        elif i % 6 == 2:
+            row.add_(torch.finfo(x.dtype).max / 4)
+        elif i % 6 == 3:
+            row[len(row) // 2] = math.inf
+        elif i % 6 == 4:
+            row[-1] = math.nan
+        else:
+            row.mul_(0)
+            row[::2] = -0.0
+    return x
+
+
+def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bool = True, eps: float = 1e-5) -> Inputs:
+    """``x`` is what is mapped, and of a derivative what its map was given; ``dtype`` of a softmax's result."""
+    rows, n = x.shape
+    forward = name.removesuffix("_backward")
+    is_norm, is_backward = forward in NORMS, forward != name
+    weight = bias = row = second = None
+    if is_norm:
+        row = row_model(x, map=forward, eps=eps)
+        if affine:
+            weight = values(1, n, x.dtype, start=7)[0]
+            bias = values(1, n, x.dtype, start=11)[0] if name == "layer_norm" else None
+    if is_backward:
+        second = x if is_norm else map_model(x, map=forward)
+        x = values(rows, n, second.dtype, start=n)
+    expected = map_model(x, map=name, second=second, weight=weight, bias=bias, eps=eps, dtype=dtype)
+    return Inputs(x, second, weight, bias, row, eps, expected)

@@ -1,0 +1,172 @@
+"""Maps in NumPy, as docs/order.md defines them: what the reductions of ``model.py`` make of a row, and then of each of
+its elements."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .elementary import exp_of, fused, log_of_normal
+from .model import FORMAT, MEANING, canonical, numpy_type, round_once
+from .variance_model import mean_of_two, variance
+
+
+@dataclass
+class _Rows:
+    """What a map reads, in the compute type: rows in the last axis; a number a row as a column."""
+
+    x: np.ndarray
+    second: np.ndarray
+    weight: np.ndarray
+    bias: np.ndarray
+    eps: float
+
+    def reduced(self, x: np.ndarray, op: str) -> np.ndarray:
+        lifted = MEANING[op].lift(x, np.arange(x.shape[-1]))
+        return canonical(lifted, op)[..., None]
+
+    def sum(self, x: np.ndarray) -> np.ndarray:
+        return self.reduced(x, "sum")
+
+    @property
+    def n(self) -> np.floating:
+        return self.x.dtype.type(self.x.shape[-1])
+
+
+def _softmax(r: _Rows) -> np.ndarray:
+    own, total = MEANING["logsumexp"].lift(r.x, np.arange(0)), r.reduced(r.x, "logsumexp")
+    reference = total["reference"]
+    inverse = 1 / total["sum"] + (reference - reference)
+    step = exp_of((own["reference"] - reference) / r.x.dtype.type(2))
+    share = own["sum"] * inverse
+    share = fused(fused(-total["sum"], share, own["sum"]), inverse, share)
+    return np.where(step == 1, share, (own["sum"] * step) * (step * inverse))
+
+
+def _log_softmax(r: _Rows) -> np.ndarray:
+    total = r.reduced(r.x, "logsumexp")
+    reference, log = total["reference"].astype(np.float64), log_of_normal(total["sum"].astype(np.float64))
+    whole = (reference + np.rint(log)).astype(r.x.dtype)
+    rest = ((reference - whole.astype(np.float64)) + log).astype(r.x.dtype)
+    result = (r.x - whole) - rest
+    return np.where(result > 0, r.x.dtype.type(0), result)
+
+
+def _softmax_backward(r: _Rows) -> np.ndarray:
+    return r.second * (r.x - r.sum(r.x * r.second))
+
+
+def _log_softmax_backward(r: _Rows) -> np.ndarray:
+    return r.x - exp_of(r.second) * r.sum(r.x)
+
+
+def _rms_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
+    """Of each row what the derivative reads: last, one over what it is divided by."""
+    return [1 / np.sqrt(r.reduced(x, "sumsq") / r.n + x.dtype.type(r.eps))]
+
+
+def _rms_normal(r: _Rows, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Normalised rows, and one over what they were divided by."""
+    (inverse,) = _rms_row(r, x)
+    return x * inverse, inverse
+
+
+def _rms_norm(r: _Rows) -> np.ndarray:
+    return _rms_normal(r, r.x)[0] * r.weight
+
+
+def _rms_norm_backward(r: _Rows) -> np.ndarray:
+    normal, inverse = _rms_normal(r, r.second)
+    h = r.x * r.weight
+    return (h - normal * (r.sum(h * normal) / r.n)) * inverse
+
+
+def _layer_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
+    n, moments = x.shape[-1], r.reduced(x, "var")
+    eps = np.float64(x.dtype.type(r.eps))
+    inverse = (1 / np.sqrt(variance(moments, n, 0) + eps)).astype(x.dtype)
+    return [*mean_of_two(moments, n, x.dtype), inverse]
+
+
+def _layer_normal(r: _Rows, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    mean, rest, inverse = _layer_row(r, x)
+    return ((x - mean) - rest) * inverse, inverse
+
+
+def _layer_norm(r: _Rows) -> np.ndarray:
+    return _layer_normal(r, r.x)[0] * r.weight + r.bias
+
+
+def _layer_norm_backward(r: _Rows) -> np.ndarray:
+    normal, inverse = _layer_normal(r, r.second)
+    h = r.x * r.weight
+    return ((h - r.sum(h) / r.n) - normal * (r.sum(h * normal) / r.n)) * inverse
+
+
+MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "softmax_backward": _softmax_backward,
+    "log_softmax_backward": _log_softmax_backward,
+    "rms_norm": _rms_norm,
+    "rms_norm_backward": _rms_norm_backward,
+    "layer_norm": _layer_norm,
+    "layer_norm_backward": _layer_norm_backward,
+}
+"""Each map's values, before they are rounded."""
+
+_ROWS = {"rms_norm": _rms_row, "layer_norm": _layer_row}
+
+
+def map_model(
+    x: Tensor,
+    *,
+    map: str,
+    second: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 0.0,
+    dtype: torch.dtype | None = None,
+) -> Tensor:
+    """What a map of the last dim must give, to the bit, as a CPU tensor.
+
+    Args:
+        x: of a derivative the gradient.
+        map: a name of :data:`MAPS`.
+        second: of a derivative what it reads beside the gradient: the result of a softmax, or what a norm was given.
+        weight: of each place of a row; None: 1.
+        bias: likewise; None: nothing is added.
+        eps: what a norm adds before the root.
+        dtype: of the result; by default that of ``x``.
+    """
+    dtype = dtype or x.dtype
+    if x.numel() == 0:
+        return torch.empty(x.shape, dtype=dtype)
+    compute = torch.float64 if torch.float64 in (x.dtype, dtype) else torch.float32
+    with np.errstate(all="ignore"):
+        rows = _Rows(
+            _array(x, 0.0, compute),
+            _array(second, 0.0, compute),
+            _array(weight, 1.0, compute),
+            _array(bias, -0.0, compute),
+            eps,
+        )
+        return round_once(MAPS[map](rows), dtype).reshape(x.shape)
+
+
+def row_model(x: Tensor, *, map: str, eps: float = 0.0) -> Tensor:
+    """What a norm of the last dim writes of each row for its derivative, as a CPU tensor of the compute type."""
+    compute = torch.float64 if x.dtype == torch.float64 else torch.float32
+    values = _array(x, 0.0, compute)
+    with np.errstate(all="ignore"):
+        words = _ROWS[map](_Rows(values, values, values, values, eps), values)
+    return torch.from_numpy(np.concatenate(words, -1))
+
+
+def _array(t: Tensor | None, missing: float, compute: torch.dtype) -> np.ndarray:
+    if t is None:
+        return np.array(missing, numpy_type(compute))
+    t = t.detach().cpu()
+    return (t.float() if t.dtype in FORMAT else t).numpy().astype(numpy_type(compute))
