@@ -1,6 +1,6 @@
 # Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
 # has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, the same with a
-# mask (masked.def) and for each scan (scans.def), and one for each element type of exact sums.
+# mask (masked.def) and for each scan (scans.def), one for each map (maps.def), and one for each element type of exact sums.
 #   TORCH_REDUCE_INSTANCES  their paths
 
 set(TORCH_REDUCE_INSTANCES "")
@@ -61,6 +61,18 @@ foreach(_row IN LISTS _rows)
   torch_reduce_instance(
     ${CMAKE_MATCH_2}_wide scan/launch.cuh "launch_scan_typed<${_struct}, double>${_of}"
     "launch_scan_typed<${_struct}, int64_t>${_of}" "launch_scan_typed<${_struct}, Int128>${_of}")
+endforeach()
+set(_def "${CMAKE_CURRENT_SOURCE_DIR}/csrc/core/contract/maps/maps.def")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")
+file(STRINGS "${_def}" _rows REGEX "^TORCH_REDUCE_MAP\\(")
+foreach(_row IN LISTS _rows)
+  if(NOT _row MATCHES "^TORCH_REDUCE_MAP\\(([A-Za-z0-9_]+), ([a-z0-9_]+)\\)$")
+    message(FATAL_ERROR "torch_reduce: ${_def} has a row that is none: ${_row}")
+  endif()
+  set(_struct "${CMAKE_MATCH_1}")
+  torch_reduce_instance(
+    map_${CMAKE_MATCH_2} map/launch.cuh
+    "launch_map_of<${_struct}>(const MapPlan&, const MapProblem&, const MapBuffers&, cudaStream_t, bool)")
 endforeach()
 foreach(_element Half BFloat16 float double)
   torch_reduce_instance(

@@ -50,6 +50,35 @@ inline void deliver() {
   handed.clear();
 }
 
+// The same of what they hand to one another: a cluster runs twice, and has in the second run what was handed over in
+// the first.
+struct HandedOn {
+  unsigned rank;
+  Handed value;
+};
+inline std::vector<HandedOn> handed_on;
+inline bool has_run = false;
+
+template <class T>
+void hand_on(unsigned rank, T* to, T v) {
+  if (has_run) return;
+  static_assert(sizeof(T) <= sizeof(Handed::value));
+  HandedOn h{rank, {to, {}, sizeof(v)}};
+  std::memcpy(h.value.value, &v, sizeof(v));
+  handed_on.push_back(h);
+}
+inline void deliver_to(unsigned rank) {
+  for (const HandedOn& h : handed_on) {
+    if (has_run && h.rank == rank) std::memcpy(h.value.to, h.value.value, h.value.bytes);
+  }
+}
+// Whether the cluster that has come to its end is to run again.
+inline bool runs_again() {
+  has_run = !has_run && !handed_on.empty();
+  if (!has_run) handed_on.clear();
+  return has_run;
+}
+
 }  // namespace emulator
 
 namespace torch_reduce::cuda {
@@ -81,6 +110,8 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
   emulator::entry = [](void* p) { static_cast<Call*>(p)->kernel(*static_cast<Call*>(p)->args); };
   emulator::failure.clear();
   emulator::handed.clear();
+  emulator::handed_on.clear();
+  emulator::has_run = false;
   emulator::cluster_ctas = static_cast<unsigned>(l.cluster);
   for (int64_t i = 0; i < l.grid; ++i) {
     const int64_t in_order = emulator::backward ? l.grid - 1 - i : i;
@@ -93,6 +124,7 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
     }
     if (rank == 0 && !emulator::handed.empty()) emulator::fail("does not wait for what it is handed");
     if (!emulator::failure.empty()) return cudaErrorLaunchFailure;
+    if (rank == 0 && emulator::runs_again()) i -= l.cluster;
   }
   return cudaSuccess;
 }

@@ -1,9 +1,9 @@
 // Clusters (Hopper and later): CTAs that run at the same time and can write to each other's shared memory, so that the
 // units of one output meet without a second kernel.
 //
-// Every CTA hands its values to the first one. That it has begun is known by a first barrier, which nobody waits for
-// until there is something to hand over; that all values are there, by a second one. Threads that end before count as
-// having come to both.
+// Every CTA hands its values to the first one, or to all. That it has begun is known by a first barrier, which nobody
+// waits for until there is something to hand over; that all values are there, by a second one. Threads that end before
+// count as having come to both.
 #pragma once
 
 #include "core/contract/accumulator.h"
@@ -42,27 +42,31 @@ __device__ __forceinline__ void wait_for_cluster() {
 #endif
 }
 
-// Stores v where `mine`, an address in this CTA's shared memory, lies in the first CTA's.
+// Stores v where `mine`, an address in this CTA's shared memory, lies in that of the CTA of a number in the cluster.
 template <class Acc>
-__device__ __forceinline__ void hand_to_first(Acc* mine, Acc v) {
+__device__ __forceinline__ void hand_to(uint32_t rank, Acc* mine, Acc v) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   uint32_t remote;
-  asm("mapa.shared::cluster.u32 %0, %1, 0;"
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
       : "=r"(remote)
-      : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(mine))));
+      : "r"(static_cast<uint32_t>(__cvta_generic_to_shared(mine))), "r"(rank));
   if constexpr (!std::is_arithmetic<Acc>::value) {
     using Word = std::conditional_t<alignof(Acc) % 8 == 0, uint64_t, uint32_t>;
     constexpr int kWords = static_cast<int>(sizeof(Acc) / sizeof(Word));
     Word word[kWords];
     memcpy(word, &v, sizeof(Acc));
 #pragma unroll
-    for (int i = 0; i < kWords; ++i) hand_to_first(reinterpret_cast<Word*>(mine) + i, word[i]);
+    for (int i = 0; i < kWords; ++i) hand_to(rank, reinterpret_cast<Word*>(mine) + i, word[i]);
   } else if constexpr (sizeof(Acc) == 8) {
     asm volatile("st.shared::cluster.b64 [%0], %1;" ::"r"(remote), "l"(bit_cast<uint64_t>(v)) : "memory");
   } else {
     asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(remote), "r"(bit_cast<uint32_t>(v)) : "memory");
   }
 #endif
+}
+template <class Acc>
+__device__ __forceinline__ void hand_to_first(Acc* mine, Acc v) {
+  hand_to(0, mine, v);
 }
 
 }  // namespace torch_reduce::cuda

@@ -22,15 +22,24 @@ inline void wait_for_cluster() {
   const long barrier = emulator::fibers[threadIdx.x].in_cluster;
   if (barrier < 0) emulator::fail("waits for a cluster without having come to its barrier");
   emulator::wait_until_past(emulator::cluster, barrier);
+  if (barrier >= 1) emulator::deliver_to(rank_in_cluster());
   if (rank_in_cluster() == 0 && barrier >= static_cast<long>(cluster_of_grid() % 2)) emulator::deliver();
 }
 
-template <class Acc>
-void hand_to_first(Acc* mine, Acc v) {
+inline void check_that_cluster_is_there() {
   if (emulator::fibers[threadIdx.x].in_cluster != 0 || emulator::cluster.generation != 1) {
     emulator::fail("hands something over before the cluster has begun, or when it has come to the end");
   }
+}
+template <class Acc>
+void hand_to_first(Acc* mine, Acc v) {
+  check_that_cluster_is_there();
   emulator::hand(mine, v);
+}
+template <class Acc>
+void hand_to(uint32_t rank, Acc* mine, Acc v) {
+  check_that_cluster_is_there();
+  emulator::hand_on(rank, mine, v);
 }
 
 }  // namespace torch_reduce::cuda

@@ -1,0 +1,59 @@
+// From a plan to the arguments of map.
+#pragma once
+
+#include "core/cuda/map/buffers.h"
+#include "core/cuda/map/map.cuh"
+#include "core/cuda/start/start.cuh"
+
+namespace torch_reduce::cuda {
+
+template <class M, class In, class Word>
+cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers& b, cudaStream_t stream,
+                      bool dependent) {
+  MapArgs<Word> args{b.x,
+                     b.second,
+                     b.weight,
+                     b.bias,
+                     b.read,
+                     b.out,
+                     b.written,
+                     b.scratch,
+                     p.parameters,
+                     p.out,
+                     p.n,
+                     p.rows,
+                     static_cast<Word>(p.epsilon),
+                     p.along,
+                     MapIndex(p),
+                     plan.log_lanes,
+                     plan.log_warps,
+                     plan.rows_per_cta,
+                     FastDivisor(plan.units),
+                     plan.in_cluster ? Meets::Cluster : Meets::Alone,
+                     plan.reads_vectors,
+                     plan.writes_vectors};
+  const Launch l{plan.grid, plan.block, 0, stream, dependent, plan.in_cluster ? static_cast<int>(plan.units) : 1};
+  if (plan.launches == 1) return start(map<M, In, Word>, args, l);
+  args.meets = Meets::LeavesPartials;
+  const cudaError_t status = start(map<M, In, Word>, args, l);
+  if (status != cudaSuccess) return status;
+  args.meets = Meets::HasPartials;
+  return start(map<M, In, Word>, args, l);
+}
+
+template <class M>
+cudaError_t launch_map_of(const MapPlan& plan, const MapProblem& p, const MapBuffers& b, cudaStream_t stream,
+                          bool dependent) {
+  switch (p.in) {
+    case DType::Float16:
+      return start_map<M, Half, float>(plan, p, b, stream, dependent);
+    case DType::BFloat16:
+      return start_map<M, BFloat16, float>(plan, p, b, stream, dependent);
+    case DType::Float32:
+      return start_map<M, float, float>(plan, p, b, stream, dependent);
+    default:
+      return start_map<M, double, double>(plan, p, b, stream, dependent);
+  }
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,50 @@
+// Maps on a GPU: plan, scratch from the caching allocator, launch on the current stream.
+#include <ATen/EmptyTensor.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include "../planning/planning.h"
+#include "core/cuda/launch/launch.h"
+#include "core/cuda/map/buffers.h"
+#include "kernels.h"
+
+namespace torch_reduce {
+namespace {
+
+const void* address(const at::Tensor& t) { return t.defined() ? t.const_data_ptr() : nullptr; }
+
+struct Cuda {
+  static constexpr int kMostDims = kMostMapDims;
+  static at::Tensor empty(at::SymIntArrayRef sizes, at::ScalarType type, const at::Tensor& like) {
+    const c10::DeviceGuard guard(like.device());
+    return at::Tensor(at::detail::empty_generic(C10_AS_INTARRAYREF_SLOW(sizes), c10::cuda::CUDACachingAllocator::get(),
+                                                c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
+  }
+  static void run(const MapProblem& p, const MapInputs& in, const at::Tensor& out, const at::Tensor& written) {
+    const c10::DeviceGuard guard(out.device());
+    const int device = out.get_device();
+    const MapPlan plan = make_map_plan(p, under_tuning(describe_gpu(device)));
+    c10::DataPtr scratch;
+    if (plan.scratch_bytes > 0) {
+      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
+    }
+    const cuda::MapBuffers buffers{address(in.x),
+                                   address(in.second),
+                                   address(in.weight),
+                                   address(in.bias),
+                                   address(in.row),
+                                   out.mutable_data_ptr(),
+                                   written.defined() ? written.mutable_data_ptr() : nullptr,
+                                   scratch.get()};
+    C10_CUDA_CHECK(
+        cuda::launch_map(plan, p, buffers, c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(device)));
+  }
+};
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) { MapKernels<Cuda>::register_all(m); }
+
+}  // namespace torch_reduce

@@ -1,0 +1,87 @@
+"""The CUDA kernels of maps on the CPU, to the bit: short rows that share a warp, rows of a warp, of a CTA, of a cluster
+and of CTAs that meet in scratch; read and written by 16 bytes or by elements, in both orders of threads."""
+
+import pytest
+import torch
+from emulated import needs_emulator
+from emulated_maps import MAPS, Case, build, run
+from map_cases import DTYPES, inputs_of, special, values
+
+from torch_reduce.map_model import MAPS as MODELS
+
+pytestmark = needs_emulator
+every_map = pytest.mark.parametrize("name", MAPS)
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("maps"))
+
+
+def test_every_map_has_a_model():
+    assert MAPS == list(MODELS)
+
+
+@every_map
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_rows_of_a_cta(kernels, name, dtype):
+    lanes, warps = set(), set()
+    for i, (rows, n) in enumerate(
+        ((130, 1), (67, 7), (33, 16), (20, 30), (9, 128), (5, 255), (7, 256), (5, 257), (6, 1500))
+    ):
+        x = values(rows, n, dtype, start=i)
+        inputs = inputs_of(name, special(x) if i % 2 else x, affine=i % 3 > 0)
+        planned = run(kernels, Case(name, rows, n, i % 3, i % 2, out_offset=i % 4, backward=i % 2 == 0), inputs)
+        lanes.add(planned.log_lanes)
+        warps.add(planned.log_warps)
+        assert planned.units == 1
+    assert {0, 5} < lanes and max(warps) == 1
+
+
+@every_map
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_rows_of_several_ctas(kernels, name, dtype):
+    """Each meets in a cluster, or in scratch; read by 16 bytes and not."""
+    rows, n = 2, 1024 * 16 * 2 + 900
+    inputs = inputs_of(name, values(rows, n, dtype))
+    in_cluster = run(kernels, Case(name, rows, n, gap=-n % 8), inputs)
+    in_scratch = run(kernels, Case(name, rows, n, offset=1, clusters=2, backward=True), inputs)
+    assert (in_cluster.in_cluster, in_cluster.units, in_cluster.launches, in_cluster.reads_vectors) == (1, 3, 1, 1)
+    assert (in_scratch.in_cluster, in_scratch.units, in_scratch.launches, in_scratch.reads_vectors) == (0, 3, 2, 0)
+
+
+def test_more_units_than_lanes(kernels):
+    n = 1024 * 16 * 33 + 1
+    run(kernels, Case("softmax", 1, n, clusters=1), inputs_of("softmax", values(1, n, torch.bfloat16)))
+
+
+@every_map
+def test_elements_apart(kernels, name):
+    """As in the map of another dim than the last one."""
+    inputs = inputs_of(name, values(5, 700, torch.float32))
+    assert not run(kernels, Case(name, 5, 700, apart=3), inputs).reads_vectors
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "out"),
+    [
+        ("log_softmax", torch.bfloat16, torch.float32),
+        ("softmax", torch.float16, torch.float32),
+        ("softmax", torch.float64, torch.float32),
+        ("softmax_backward", torch.float32, torch.bfloat16),
+        ("log_softmax_backward", torch.float64, torch.float16),
+    ],
+    ids=str,
+)
+def test_results_of_another_type(kernels, name, dtype, out):
+    for offset in (0, 1):
+        inputs = inputs_of(name, values(3, 1040, dtype), dtype=out)
+        assert run(kernels, Case(name, 3, 1040, out_offset=offset), inputs).writes_vectors == (offset == 0)
+
+
+@pytest.mark.parametrize("name", [name for name in MAPS if "norm" in name])
+def test_weights_of_the_compute_type(kernels, name):
+    inputs = inputs_of(name, values(3, 1040, torch.bfloat16), affine=True)
+    inputs.weight = inputs.weight.float()
+    inputs.bias = None if inputs.bias is None else inputs.bias.float()
+    run(kernels, Case(name, 3, 1040), inputs)
