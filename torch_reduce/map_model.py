@@ -45,11 +45,16 @@ def _softmax(r: _Rows) -> np.ndarray:
     return np.where(step == 1, share, (own["sum"] * step) * (step * inverse))
 
 
-def _log_softmax(r: _Rows) -> np.ndarray:
-    total = r.reduced(r.x, "logsumexp")
+def _log_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
+    """Of each row the logarithm of the sum: a whole number and the rest."""
+    total = r.reduced(x, "logsumexp")
     reference, log = total["reference"].astype(np.float64), log_of_normal(total["sum"].astype(np.float64))
-    whole = (reference + np.rint(log)).astype(r.x.dtype)
-    rest = ((reference - whole.astype(np.float64)) + log).astype(r.x.dtype)
+    whole = (reference + np.rint(log) + 0.0).astype(x.dtype)
+    return [whole, ((reference - whole.astype(np.float64)) + log).astype(x.dtype)]
+
+
+def _log_softmax(r: _Rows) -> np.ndarray:
+    whole, rest = _log_row(r, r.x)
     result = (r.x - whole) - rest
     return np.where(result > 0, r.x.dtype.type(0), result)
 
@@ -60,6 +65,11 @@ def _softmax_backward(r: _Rows) -> np.ndarray:
 
 def _log_softmax_backward(r: _Rows) -> np.ndarray:
     return r.x - exp_of(r.second) * r.sum(r.x)
+
+
+def _cross_entropy_backward(r: _Rows) -> np.ndarray:
+    """Of rows of logits, and as ``weight`` and ``bias`` a scale and a shift of each row."""
+    return exp_of(_log_softmax(r)) * r.weight - r.bias
 
 
 def _rms_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
@@ -110,6 +120,7 @@ MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
     "log_softmax": _log_softmax,
     "softmax_backward": _softmax_backward,
     "log_softmax_backward": _log_softmax_backward,
+    "cross_entropy_backward": _cross_entropy_backward,
     "rms_norm": _rms_norm,
     "rms_norm_backward": _rms_norm_backward,
     "layer_norm": _layer_norm,
@@ -117,7 +128,7 @@ MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
 }
 """Each map's values, before they are rounded."""
 
-_ROWS = {"rms_norm": _rms_row, "layer_norm": _layer_row}
+_ROWS = {"log_softmax": _log_row, "rms_norm": _rms_row, "layer_norm": _layer_row}
 
 
 def map_model(
@@ -157,7 +168,7 @@ def map_model(
 
 
 def row_model(x: Tensor, *, map: str, eps: float = 0.0) -> Tensor:
-    """What a norm of the last dim writes of each row for its derivative, as a CPU tensor of the compute type."""
+    """What a map of the last dim keeps of each row for a derivative, as a CPU tensor of the compute type."""
     compute = torch.float64 if x.dtype == torch.float64 else torch.float32
     values = _array(x, 0.0, compute)
     with np.errstate(all="ignore"):

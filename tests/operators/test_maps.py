@@ -22,12 +22,15 @@ SOFTMAXES = ["log_softmax", "softmax"]
 
 def run(name, inputs, device="cpu"):
     """The operator that has the map's kernel, on rows."""
-    op = getattr(torch.ops.reduce, name if name in SOFTMAXES else f"_{name}")
+    names = {"cross_entropy_backward": "_logits_backward"} | {softmax: softmax for softmax in SOFTMAXES}
+    op = getattr(torch.ops.reduce, names.get(name, f"_{name}"))
     x, second, weight, bias, row = (
         t if t is None else t.to(device) for t in (inputs.x, inputs.second, inputs.weight, inputs.bias, inputs.row)
     )
     if name in SOFTMAXES:
         return op(x, 1, dtype=inputs.expected.dtype)
+    if name == "cross_entropy_backward":
+        return op(x, row, 1)
     if name not in NORMS:
         return op(x, second, 1, inputs.expected.dtype)
     if second is not None:

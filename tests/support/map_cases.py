@@ -65,12 +65,22 @@ def special(x: Tensor) -> Tensor:
     return x
 
 
+def computed(x: Tensor) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
 def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bool = True, eps: float = 1e-5) -> Inputs:
     """``x`` is what is mapped, and of a derivative what its map was given; ``dtype`` of a softmax's result."""
     rows, n = x.shape
     forward = name.removesuffix("_backward")
     is_norm, is_backward = forward in NORMS, forward != name
-    weight = bias = row = second = None
+    if name == "cross_entropy_backward":
+        factors = values(2, rows, torch.float64, start=n).t().to(computed(x))
+        kept = torch.cat([row_model(x, map="log_softmax"), factors], -1)
+        scale, shift = (factors[:, i : i + 1] for i in (0, 1))
+        return Inputs(x, None, None, None, kept, eps, map_model(x, map=name, weight=scale, bias=shift))
+    weight = bias = second = None
+    row = row_model(x, map=name) if name == "log_softmax" else None
     if is_norm:
         row = row_model(x, map=forward, eps=eps)
         if affine:

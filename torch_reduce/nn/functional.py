@@ -74,6 +74,31 @@ def rms_norm(
     return _reduce.rms_norm(input, normalized_shape, weight, eps)
 
 
+def add_rms_norm(
+    input: Tensor,
+    residual: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """:func:`rms_norm` of ``input + residual``, and that sum, which is rounded first.
+
+    Args:
+        input: as for :func:`rms_norm`.
+        residual: of the shape and dtype of ``input``.
+        normalized_shape: as for :func:`rms_norm`.
+        weight: as for :func:`rms_norm`.
+        eps: as for :func:`rms_norm`.
+
+    Returns:
+        The norm, and the new residual.
+
+    Raises:
+        RuntimeError, NotImplementedError: as for :func:`rms_norm`.
+    """
+    return _reduce.add_rms_norm(input, residual, normalized_shape, weight, eps)
+
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -101,4 +126,61 @@ def layer_norm(
     return _reduce.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-__all__ = ["layer_norm", "log_softmax", "rms_norm", "softmax"]
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    *,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: str = "mean",
+    z_loss: float = 0.0,
+) -> Tensor:
+    """The negative logarithms of the targets' shares (:func:`softmax`), over all classes.
+
+    A row of logits is read once, and once more for its gradient; no copy of them is made. Losses are computed in the
+    compute type, add up in the canonical order and are rounded at the end.
+
+    Args:
+        input: logits of shape (classes), (rows, classes) or (rows, classes, ...), as for :func:`softmax`.
+        target: classes, of int64 and the shape of ``input`` without its classes.
+        ignore_index: a target whose row does not count.
+        label_smoothing: the part of each row's loss that all classes share, from 0 to 1.
+        reduction: ``"mean"`` over the rows that count, ``"sum"`` or ``"none"``.
+        z_loss: times the squared logarithm of each row's sum of exponentials, added to its loss.
+
+    Returns:
+        Tensor of the dtype of ``input``, 0-d or of the shape of ``target``.
+
+    Raises:
+        IndexError: on a CPU, a target is out of range. On a GPU the device fails, as with torch.
+        ValueError: a shape does not fit, or the reduction is unknown.
+        RuntimeError: the target is not of int64, or the smoothing is out of range.
+        NotImplementedError: the dtype is not one of those accepted, or targets are floating.
+    """
+    return _reduce.cross_entropy(
+        input,
+        target,
+        ignore_index=ignore_index,
+        label_smoothing=label_smoothing,
+        reduction=reduction,
+        z_loss=z_loss,
+    )
+
+
+def logprobs(input: Tensor, target: Tensor) -> Tensor:
+    """What :func:`log_softmax` of the last dim has at the targets, which is all that is computed.
+
+    Args:
+        input: logits, as for :func:`softmax`, of classes in the last dim.
+        target: classes, of int64 and the shape of ``input`` without its last dim.
+
+    Returns:
+        Tensor of the shape of ``target`` and the dtype of ``input``.
+
+    Raises:
+        IndexError, ValueError, RuntimeError, NotImplementedError: as for :func:`cross_entropy`.
+    """
+    return _reduce.logprobs(input, target)
+
+
+__all__ = ["add_rms_norm", "cross_entropy", "layer_norm", "log_softmax", "logprobs", "rms_norm", "softmax"]

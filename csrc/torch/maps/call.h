@@ -17,6 +17,9 @@ using LayerNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, in
 using NormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
                                 const std::optional<at::Tensor>& weight);
 
+using Logits = at::Tensor(const at::Tensor& self, int64_t dim);
+using LogitsGradient = at::Tensor(const at::Tensor& self, const at::Tensor& row, int64_t dim);
+
 at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
                             at::ScalarType type);
 // Of the last `dims` dims. `row` is what the norm has written of each row.

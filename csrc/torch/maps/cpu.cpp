@@ -21,7 +21,7 @@ struct Cpu {
                                   address(in.weight),
                                   address(in.bias),
                                   address(in.row),
-                                  out.mutable_data_ptr(),
+                                  out.defined() ? out.mutable_data_ptr() : nullptr,
                                   written.defined() ? written.mutable_data_ptr() : nullptr};
     cpu::map(p, buffers, torch_threads());
   }

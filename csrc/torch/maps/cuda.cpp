@@ -23,8 +23,8 @@ struct Cuda {
                                                 c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
   }
   static void run(const MapProblem& p, const MapInputs& in, const at::Tensor& out, const at::Tensor& written) {
-    const c10::DeviceGuard guard(out.device());
-    const int device = out.get_device();
+    const c10::DeviceGuard guard(in.x.device());
+    const int device = in.x.get_device();
     const MapPlan plan = make_map_plan(p, under_tuning(describe_gpu(device)));
     c10::DataPtr scratch;
     if (plan.scratch_bytes > 0) {
@@ -35,7 +35,7 @@ struct Cuda {
                                    address(in.weight),
                                    address(in.bias),
                                    address(in.row),
-                                   out.mutable_data_ptr(),
+                                   out.defined() ? out.mutable_data_ptr() : nullptr,
                                    written.defined() ? written.mutable_data_ptr() : nullptr,
                                    scratch.get()};
     C10_CUDA_CHECK(

@@ -60,10 +60,11 @@ void make_parameters_alike(const char* name, MapInputs& in) {
   }
 }
 
-MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, const at::Tensor& out, int most_dims) {
+MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, const at::Tensor& result, int most_dims) {
   if (!stride_of_row(in.x, row)) in.x = in.x.contiguous();
   if (in.second.defined() && !stride_of_row(in.second, row)) in.second = in.second.contiguous();
   const at::Tensor &x = in.x, &second = in.second.defined() ? in.second : in.x;
+  const at::Tensor& out = result.defined() ? result : x;  // what is not written may lie anywhere
   const at::Tensor& parameters = in.weight.defined() ? in.weight : in.bias;
   MapProblem p{map,
                to_dtype(x.scalar_type()),
@@ -81,7 +82,7 @@ MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, con
   if (p.dims <= most_dims || is_empty(p)) return p;
   in.x = x.contiguous();
   if (in.second.defined()) in.second = second.contiguous();
-  return describe_map(map, in, row, epsilon, out, kMaxDims);
+  return describe_map(map, in, row, epsilon, result, kMaxDims);
 }
 
 }  // namespace torch_reduce

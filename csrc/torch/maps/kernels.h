@@ -48,6 +48,19 @@ struct MapKernels {
     return norm(Map::LayerNorm, in, dims, eps);
   }
 
+  // What is kept of each row of logits, in a last dim.
+  static at::Tensor logits(const at::Tensor& self, int64_t dim) {
+    const int64_t d = at::maybe_wrap_dim(dim, self.dim());
+    check_map_dtype("cross_entropy", self.scalar_type(), "the input");
+    MapInputs in{self, {}, {}, {}, {}};
+    return run(Map::LogSoftmax, in, {d, d + 1}, 0, std::nullopt, true).second;
+  }
+  static at::Tensor logits_backward(const at::Tensor& self, const at::Tensor& row, int64_t dim) {
+    const int64_t d = at::maybe_wrap_dim(dim, self.dim());
+    MapInputs in{self, {}, {}, {}, row.contiguous()};
+    return run(Map::CrossEntropyBackward, in, {d, d + 1}, 0, self.scalar_type(), false).first;
+  }
+
   template <Map map>
   static at::Tensor norm_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
                                   const std::optional<at::Tensor>& weight) {
@@ -62,6 +75,8 @@ struct MapKernels {
     m.impl("log_softmax", &MapKernels::template softmax<Map::LogSoftmax>);
     m.impl("_softmax_backward", &MapKernels::template softmax_backward<Map::SoftmaxBackward>);
     m.impl("_log_softmax_backward", &MapKernels::template softmax_backward<Map::LogSoftmaxBackward>);
+    m.impl("_logits", TORCH_FN(logits));
+    m.impl("_logits_backward", TORCH_FN(logits_backward));
     m.impl("_rms_norm", TORCH_FN(rms_norm));
     m.impl("_layer_norm", TORCH_FN(layer_norm));
     m.impl("_rms_norm_backward", &MapKernels::template norm_backward<Map::RmsNormBackward>);
@@ -87,13 +102,16 @@ struct MapKernels {
     return {out, written};
   }
 
-  static std::pair<at::Tensor, at::Tensor> run(Map map, MapInputs& in, RowDims row, double eps, at::ScalarType type,
-                                               bool writes) {
-    const at::Tensor out = Device::empty(in.x.sym_sizes(), type, in.x);
+  // The result, if it has a type, and what is kept of rows.
+  static std::pair<at::Tensor, at::Tensor> run(Map map, MapInputs& in, RowDims row, double eps,
+                                               std::optional<at::ScalarType> type, bool writes) {
+    const at::Tensor out = type ? Device::empty(in.x.sym_sizes(), *type, in.x) : at::Tensor();
     at::Tensor written;
     if (writes) {
-      const auto sizes = in.x.sym_sizes().slice(0, static_cast<size_t>(row.first));
-      c10::SymDimVector words(sizes.begin(), sizes.end());
+      c10::SymDimVector words;
+      for (int64_t d = 0; d < in.x.dim(); ++d) {
+        if (d < row.first || d >= row.end) words.push_back(in.x.sym_size(d));
+      }
       words.push_back(traits_of(map).words_written);
       written = Device::empty(words, compute_type_of_map(in.x.scalar_type()), in.x);
     }
@@ -102,7 +120,7 @@ struct MapKernels {
         in.x = in.x.reshape(1);
         if (in.second.defined()) in.second = in.second.reshape(1);
       }
-      const at::Tensor result = out.dim() == 0 ? out.reshape(1) : out;
+      const at::Tensor result = out.defined() && out.dim() == 0 ? out.reshape(1) : out;
       const MapProblem p = describe_map(map, in, row, eps, result, Device::kMostDims);
       if (!is_empty(p)) Device::run(p, in, result, written);
     }

@@ -1,5 +1,6 @@
 // The norms as torch has them: of a shape, by the operators of the last dims.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/add.h>
 #include <torch/library.h>
 
 #include <limits>
@@ -53,11 +54,23 @@ at::Tensor layer_norm(const at::Tensor& self, at::SymIntArrayRef shape, const st
   return std::get<0>(op.call(self, dims, weight, bias, eps));
 }
 
+// The sum is rounded before it is normalised: the result is that of rms_norm, and the sum that of torch.
+std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& self, const at::Tensor& residual,
+                                                at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
+                                                std::optional<double> eps) {
+  TORCH_CHECK(self.scalar_type() == residual.scalar_type() && self.sym_sizes().equals(residual.sym_sizes()),
+              "reduce::add_rms_norm: the residual must have the dtype and shape of the input, ", self.scalar_type(),
+              " and ", self.sym_sizes(), ", got ", residual.scalar_type(), " and ", residual.sym_sizes());
+  const at::Tensor sum = at::add(self, residual);
+  return {rms_norm(sum, shape, weight, eps), sum};
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
   m.impl("rms_norm", TORCH_FN(rms_norm));
   m.impl("layer_norm", TORCH_FN(layer_norm));
+  m.impl("add_rms_norm", TORCH_FN(add_rms_norm));
 }
 
 }  // namespace torch_reduce

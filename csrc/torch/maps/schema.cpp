@@ -35,7 +35,24 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
     m.def((name + "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").c_str(), tags);
     m.def(("_" + name + "_backward(Tensor grad, Tensor result, int dim, ScalarType dtype) -> Tensor").c_str(), tags);
   }
+  // Of rows of logits: what is kept of each, and of that and two numbers (csrc/core/contract/maps/softmax.h) a
+  // gradient.
+  m.def("_logits(Tensor self, int dim) -> Tensor", tags);
+  m.def("_logits_backward(Tensor self, Tensor row, int dim) -> Tensor", tags);
+  m.def(
+      "_cross_entropy(Tensor self, Tensor target, int dim, int ignore_index, float label_smoothing, float z_loss) -> "
+      "(Tensor, Tensor)",
+      tags);
+  m.def(
+      "cross_entropy(Tensor self, Tensor target, *, int ignore_index=-100, float label_smoothing=0., "
+      "str reduction=\"mean\", float z_loss=0.) -> Tensor",
+      tags);
+  m.def("logprobs(Tensor self, Tensor target) -> Tensor", tags);
   m.def("rms_norm(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", tags);
+  m.def(
+      "add_rms_norm(Tensor self, Tensor residual, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> "
+      "(Tensor, Tensor)",
+      tags);
   m.def(
       "layer_norm(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
       "Tensor",

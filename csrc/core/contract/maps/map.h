@@ -35,6 +35,8 @@ struct MapTraits {
   // The operator by which each of `sums` numbers is reduced.
   using Reduces = Sum;
   static constexpr int sums = 1;
+  // Not where all of a row is read.
+  static constexpr bool reduces = true;
   static constexpr bool reads_second = false, reads_weight = false, reads_bias = false;
   // Its Row is written beside the result, for a derivative.
   static constexpr bool writes_row = false;

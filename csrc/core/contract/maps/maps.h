@@ -58,7 +58,7 @@ inline TraitsOfMap traits_of(Map map) {
     using M = typename decltype(tag)::type;
     return {count_of_words<read_of_map<M, double>, double>,
             M::writes_row ? count_of_words<row_of_map<M, double>, double> : 0,
-            M::sums * static_cast<int>(sizeof(total_of<M, double>) / sizeof(double)),
+            !M::reduces ? 0 : M::sums * static_cast<int>(sizeof(total_of<M, double>) / sizeof(double)),
             M::reads_second,
             M::reads_weight,
             M::reads_bias};

@@ -56,6 +56,7 @@ struct Softmax : MapTraits {
 // share is more than 1.
 struct LogSoftmax : Softmax {
   static constexpr bool has_common_value = false;
+  static constexpr bool writes_row = true;
   template <class Word>
   struct Row {
     Word whole, rest;
@@ -105,6 +106,30 @@ struct LogSoftmaxBackward : SoftmaxBackward {
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
     return at.x - exp_of(at.second) * row.sum;
+  }
+};
+
+// Of a row of logits, as log_softmax has it, and two numbers: the share of each, scaled and shifted.
+struct CrossEntropyBackward : MapTraits {
+  static constexpr bool reduces = false;
+  template <class Word>
+  struct Row {
+    LogSoftmax::Row<Word> logits;
+    Word scale, shift;
+  };
+  template <class Word>
+  using Read = Row<Word>;
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const Row<Word>&) {
+    return at.x;
+  }
+  template <class Word>
+  static TR_HD Row<Word> finish(const Word*, const RowOf<Word>&, const Row<Word>& row) {
+    return row;
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return exp_of(LogSoftmax::value(at, row.logits)) * row.scale - row.shift;
   }
 };
 

@@ -65,12 +65,12 @@ class MapRows {
       Read saved;
       if constexpr (!std::is_empty<Read>::value) saved = static_cast<const Read*>(b_.read)[i];
       Acc total[M::sums];
-      reduce(x, second, saved, total);
+      if constexpr (M::reduces) reduce(x, second, saved, total);
       const Row row = M::finish(total, of, saved);
       if constexpr (M::writes_row) {
         if (b_.written != nullptr) static_cast<Row*>(b_.written)[i] = row;
       }
-      write(x, second, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
+      if (b_.out != nullptr) write(x, second, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
     }
   }
 
@@ -149,7 +149,7 @@ class MapRows {
   void write(const char* x, const char* second, const Row& row, char* out) {
     for (int64_t first = 0; first < p_.n; first += kChunk) {
       const int64_t count = smaller(p_.n - first, kChunk);
-      if (p_.n > kChunk || M::reads_bias) read(x, second, first, count, true);
+      if (p_.n > kChunk || M::reads_bias || !M::reduces) read(x, second, first, count, true);
       for (int64_t i = 0; i < count; ++i) number_[i] = M::value(at(i), row);
       write_(number_, count, out + first * p_.along.out * size(p_.out), p_.along.out);
     }

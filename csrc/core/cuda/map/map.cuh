@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(tuning::kMapWarps* kWarp, map_ctas_at_once<M, 
   a.meets == Meets::LeavesPartials ? allow_next_kernel() : allow_next_kernel_if_small();
 
   Acc total[M::sums];
-  if (a.meets != Meets::HasPartials) {
+  if (M::reduces && a.meets != Meets::HasPartials) {
     mine.reduce(a, saved, lanes_of_row, total);
     if (warps_of_row > 1) across_warps<O>(slots, warps_of_row, total);
     if (a.meets == Meets::Cluster) across_cluster<O>(unit, a.units.divisor, total);
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(tuning::kMapWarps* kWarp, map_ctas_at_once<M, 
       static_cast<Row*>(a.written)[row] = of_row;
     }
   }
-  mine.store(a, place, of_row);
+  if (a.out != nullptr) mine.store(a, place, of_row);
 }
 
 }  // namespace torch_reduce::cuda

@@ -32,12 +32,13 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   const int warps = std::max(1 << plan.log_warps, tuning::kMapLeastWarps);
   plan.rows_per_cta = (warps >> plan.log_warps) * (kWarp >> plan.log_lanes);
   plan.units = ceil_div(chunks, tuning::kMapWarps);
-  plan.in_cluster = plan.units > 1 && plan.units <= gpu.cluster_ctas;
+  const int words = traits_of(p.map).total_words;  // none: CTAs do not meet
+  plan.in_cluster = words > 0 && plan.units > 1 && plan.units <= gpu.cluster_ctas;
   plan.grid = ceil_div(p.rows, plan.rows_per_cta) * plan.units;
   plan.block = warps * kWarp;
-  if (plan.units > 1 && !plan.in_cluster) {
+  if (words > 0 && plan.units > 1 && !plan.in_cluster) {
     plan.launches = 2;
-    plan.scratch_bytes = p.rows * plan.units * traits_of(p.map).total_words * static_cast<int64_t>(size_of(p.compute));
+    plan.scratch_bytes = p.rows * plan.units * words * static_cast<int64_t>(size_of(p.compute));
   }
   return plan;
 }

@@ -1,0 +1,217 @@
+// The losses of rows of logits, which are read once for them and once for their gradient, and never copied.
+//
+// Of a row with the logarithm l of its sum of exponentials: (1 - smoothing) (l - x[target]) + smoothing (l - mean of x)
+// + z l^2, in the compute type.
+#include <ATen/ATen.h>
+#include <ATen/WrapDimUtils.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/library.h>
+
+#include <limits>
+
+#include "../dispatch/call.h"
+#include "../maps/call.h"
+#include "../maps/describe.h"
+#include "node_owner.h"
+
+namespace torch_reduce {
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+struct Loss {
+  int64_t dim, ignore_index;
+  double smoothing, z;
+};
+
+at::Tensor rows_of(const at::Tensor& self, int64_t dim) {
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_logits", "").typed<Logits>();
+  return op.call(self, dim);
+}
+at::Tensor gradient_of(const at::Tensor& self, const at::Tensor& row, int64_t dim) {
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_logits_backward", "").typed<LogitsGradient>();
+  return op.call(self, row, dim);
+}
+
+// The targets that count; the others are 0, which is in every row.
+struct Targets {
+  at::Tensor ignored, index;
+  Targets(const Loss& loss, const at::Tensor& target)
+      : ignored(target == loss.ignore_index), index(target.masked_fill(ignored, 0).unsqueeze(loss.dim)) {}
+};
+
+// x[target] less l, as log_softmax has it.
+at::Tensor logarithms(const at::Tensor& x, const at::Tensor& row) {
+  return ((x - row.select(-1, 0)) - row.select(-1, 1)).clamp_max(0);
+}
+
+using Pair = std::tuple<at::Tensor, at::Tensor>;
+using Losses = Pair(const at::Tensor&, const at::Tensor&, int64_t, int64_t, double, double);
+
+// And what is kept of the rows.
+Pair losses(const at::Tensor& self, const at::Tensor& target, int64_t dim, int64_t ignore_index, double smoothing,
+            double z) {
+  const at::ScalarType compute = compute_type_of_map(self.scalar_type());
+  const Targets targets({dim, ignore_index, smoothing, z}, target);
+  if (target.is_cpu() && target.numel() > 0) {  // a GPU would have to be waited for
+    const auto [least, most] = targets.index.aminmax();
+    const int64_t bad = least.item<int64_t>() < 0 ? least.item<int64_t>() : most.item<int64_t>();
+    TORCH_CHECK_INDEX(bad >= 0 && bad < self.size(dim), "Target ", bad, " is out of bounds.");
+  }
+  const at::Tensor row = rows_of(self, dim);
+  at::Tensor value = -logarithms(self.gather(dim, targets.index).squeeze(dim).to(compute), row);
+  if (smoothing != 0) {
+    const at::Tensor mean = call(Request{Op::Mean, at::IntArrayRef(dim), false, compute}, self);
+    value = value * (1 - smoothing) - logarithms(mean, row) * smoothing;
+  }
+  if (z != 0) value = value + (row.select(-1, 0) + row.select(-1, 1)).square() * z;
+  return {value.masked_fill(targets.ignored, 0), row};
+}
+Pair losses_of_meta(const at::Tensor& self, const at::Tensor& target, int64_t dim, int64_t, double, double) {
+  const auto options = self.options().dtype(compute_type_of_map(self.scalar_type()));
+  return {at::empty_symint(target.sym_sizes(), options), rows_of(self, dim)};
+}
+
+// By row: shares * scale - shift, less what the target alone has.
+struct Factors {
+  at::Tensor scale, shift, of_target;
+  Factors(const Loss& loss, const at::Tensor& grad, const at::Tensor& ignored, const at::Tensor& log,
+          const c10::SymInt& classes) {
+    const at::Tensor g = grad.masked_fill(ignored, 0);
+    scale = loss.z == 0 ? g : g * (log * (2 * loss.z) + 1);
+    shift = loss.smoothing == 0 ? at::zeros_like(g)
+                                : g * (loss.smoothing / static_cast<double>(classes.guard_int(__FILE__, __LINE__)));
+    of_target = g * (1 - loss.smoothing);
+  }
+};
+
+at::Tensor gradient(const Loss& loss, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
+                    const at::Tensor& row) {
+  const Targets targets(loss, target);
+  const at::Tensor whole = row.select(-1, 0), rest = row.select(-1, 1);
+  const Factors f(loss, grad, targets.ignored, whole + rest, self.sym_size(loss.dim));
+  const at::Tensor result = gradient_of(self, at::stack({whole, rest, f.scale, f.shift}, -1), loss.dim);
+  // Of the targets, rows of one element.
+  const at::Tensor own = gradient_of(self.gather(loss.dim, targets.index),
+                                     at::stack({whole, rest, f.scale, f.shift + f.of_target}, -1), loss.dim);
+  return result.scatter(loss.dim, targets.index,
+                        at::where(targets.ignored.unsqueeze(loss.dim), at::zeros_like(own), own));
+}
+// By differentiable operators.
+at::Tensor differentiable_gradient(const Loss& loss, const at::Tensor& grad, const at::Tensor& self,
+                                   const at::Tensor& target) {
+  static const auto log_softmax =
+      c10::Dispatcher::singleton().findSchemaOrThrow("reduce::log_softmax", "").typed<Softmaxes>();
+  const at::Tensor x = self.to(compute_type_of_map(self.scalar_type()));
+  const Targets targets(loss, target);
+  const at::Tensor log =
+      loss.z == 0 ? grad : call(Request{Op::LogSumExp, at::IntArrayRef(loss.dim), false, std::nullopt}, x);
+  const Factors f(loss, grad, targets.ignored, log, self.sym_size(loss.dim));
+  const at::Tensor shares = log_softmax.call(x, loss.dim, std::nullopt).exp();
+  const at::Tensor all = shares * f.scale.unsqueeze(loss.dim) - f.shift.unsqueeze(loss.dim);
+  return all.scatter_add(loss.dim, targets.index, -f.of_target.unsqueeze(loss.dim)).to(self.scalar_type());
+}
+
+struct CrossEntropyNode : torch::autograd::Node {
+  Loss loss{};
+  SavedVariable self, target, row;
+
+  variable_list apply(variable_list&& grads) override {
+    if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor(), at::Tensor()};
+    const at::Tensor x = self.unpack(), t = target.unpack();
+    return {at::GradMode::is_enabled() ? differentiable_gradient(loss, grads[0], x, t)
+                                       : gradient(loss, grads[0], x, t, row.unpack()),
+            at::Tensor()};
+  }
+  std::string name() const override { return "ReduceCrossEntropyBackward"; }
+  void release_variables() override {
+    self.reset_data();
+    target.reset_data();
+    row.reset_data();
+  }
+};
+
+const auto& losses_op() {
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_cross_entropy", "").typed<Losses>();
+  return op;
+}
+
+Pair differentiable_losses(c10::DispatchKeySet keys, const at::Tensor& self, const at::Tensor& target, int64_t dim,
+                           int64_t ignore_index, double smoothing, double z) {
+  TORCH_CHECK_NOT_IMPLEMENTED(!self._fw_grad(/*level=*/0).defined(),
+                              "reduce::cross_entropy: forward-mode derivatives are not there");
+  dim = at::maybe_wrap_dim(dim, self.dim());
+  auto [result, row] = [&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return losses_op().redispatch(keys & c10::after_autograd_keyset, self, target, dim, ignore_index, smoothing, z);
+  }();
+  if (self.requires_grad() && at::GradMode::is_enabled()) {
+    const auto node = NodeOwner<CrossEntropyNode>::make();
+    node->set_next_edges(torch::autograd::collect_next_edges(self, target));
+    node->loss = {dim, ignore_index, smoothing, z};
+    node->self = SavedVariable(self, /*is_output=*/false);
+    node->target = SavedVariable(target, /*is_output=*/false);
+    node->row = SavedVariable(row, /*is_output=*/false);
+    torch::autograd::set_history(result, node);
+  }
+  return {result, row};
+}
+
+void check_target(const char* name, const at::Tensor& self, const at::Tensor& target, int64_t dim) {
+  check_map_dtype(name, self.scalar_type(), "the input");
+  TORCH_CHECK_NOT_IMPLEMENTED(!target.is_floating_point(), "reduce::", name,
+                              ": targets are indices of classes, of int64; got ", target.scalar_type());
+  TORCH_CHECK(target.scalar_type() == at::kLong, "reduce::", name,
+              ": expected scalar type Long of the target but found ", target.scalar_type());
+  TORCH_CHECK(target.device() == self.device(), "reduce::", name, ": the target must be on the input's device, ",
+              self.device(), ", got ", target.device());
+  c10::SymDimVector sizes(self.sym_sizes().begin(), self.sym_sizes().end());
+  sizes.erase(sizes.begin() + dim);
+  TORCH_CHECK_VALUE(target.sym_sizes().equals(sizes), "reduce::", name, ": expected a target of shape ",
+                    at::SymIntArrayRef(sizes), ", that of the input without its classes; got ", target.sym_sizes());
+}
+
+at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index, double smoothing,
+                         c10::string_view reduction, double z) {
+  TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::cross_entropy: the input needs a dim of classes");
+  TORCH_CHECK_VALUE(reduction == "mean" || reduction == "sum" || reduction == "none", reduction,
+                    " is not a valid value for reduction");
+  TORCH_CHECK(0 <= smoothing && smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", smoothing);
+  const int64_t dim = self.dim() == 1 ? 0 : 1;
+  check_target("cross_entropy", self, target, dim);
+  const at::Tensor of_rows = std::get<0>(losses_op().call(self, target, dim, ignore_index, smoothing, z));
+  if (reduction == "none") return of_rows.to(self.scalar_type());
+  at::Tensor total = call(Request{Op::Sum, {}, false, std::nullopt}, of_rows);
+  if (reduction == "mean") total = total / (target != ignore_index).sum().to(total.scalar_type());
+  return total.to(self.scalar_type());
+}
+
+at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::logprobs: the input needs a dim of classes");
+  const int64_t dim = self.dim() - 1;
+  check_target("logprobs", self, target, dim);
+  return (-std::get<0>(losses_op().call(self, target, dim, kNone, 0, 0))).to(self.scalar_type());
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CPU, m) { m.impl("_cross_entropy", TORCH_FN(losses)); }
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) { m.impl("_cross_entropy", TORCH_FN(losses)); }
+TORCH_LIBRARY_IMPL(reduce, Meta, m) { m.impl("_cross_entropy", TORCH_FN(losses_of_meta)); }
+TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
+  m.impl("_cross_entropy", TORCH_FN(differentiable_losses));
+  // Called where nothing is to be differentiated.
+  m.impl("_logits", torch::CppFunction::makeFallthrough());
+  m.impl("_logits_backward", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+  m.impl("cross_entropy", TORCH_FN(cross_entropy));
+  m.impl("logprobs", TORCH_FN(logprobs));
+}
+
+}  // namespace torch_reduce

@@ -1,0 +1,150 @@
+"""Losses of rows of logits: beside log_softmax to the bit, beside torch's, their gradients, errors and graphs."""
+
+import math
+
+import pytest
+import torch
+from map_cases import DTYPES, values
+
+from torch_reduce.map_model import map_model, row_model
+from torch_reduce.nn import functional
+from torch_reduce.testing import assert_same_bits, fill
+
+every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
+SHAPES = [(7, 50), (50,), (3, 50, 4), (2, 1500, 3)]
+
+
+def case(shape, dtype, device):
+    """Logits and targets, of which one is ignored."""
+    x = values(1, math.prod(shape), dtype)[0].reshape(shape)
+    classes = shape[1] if len(shape) > 1 else shape[0]
+    rows = shape[:1] + shape[2:] if len(shape) > 1 else ()
+    target = torch.arange(math.prod(rows)).mul(37).remainder(classes).reshape(rows)
+    if rows:
+        target.view(-1)[1] = -100
+    return x.to(device), target.to(device)
+
+
+@every_dtype
+def test_logprobs_are_those_of_log_softmax(device, dtype):
+    for shape in ((5, 70), (1, 3000), (2, 3, 1), (70,)):
+        x = values(1, math.prod(shape), dtype, start=5)[0].reshape(shape).to(device)
+        target = torch.arange(math.prod(shape[:-1]), device=device).mul(11).remainder(shape[-1]).reshape(shape[:-1])
+        expected = functional.log_softmax(x, -1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
+        assert_same_bits(functional.logprobs(x, target) + 0, expected + 0, f"{shape}")
+
+
+@every_dtype
+def test_losses_have_their_bits(device, dtype):
+    x = values(300, 1100, dtype)
+    target = torch.arange(300) * 3
+    target[7] = -100
+    own = map_model(x, map="log_softmax", dtype=torch.float64 if dtype == torch.float64 else torch.float32)
+    rows = -own.gather(1, target.clamp_min(0)[:, None])[:, 0]
+    rows[7] = 0
+    actual = functional.cross_entropy(x.to(device), target.to(device), reduction="none")
+    assert_same_bits(actual + 0, rows.to(dtype) + 0)
+    total = torch.ops.reduce.sum(rows)
+    for reduction, expected in (("sum", total), ("mean", total / 299)):
+        actual = functional.cross_entropy(x.to(device), target.to(device), reduction=reduction)
+        assert_same_bits(actual, expected.to(dtype), reduction)
+    z = functional.cross_entropy(x.to(device), target.to(device), reduction="none", z_loss=0.5)
+    log = row_model(x, map="log_softmax").sum(1)
+    assert_same_bits(z[:7], (rows + log.square() * 0.5).to(dtype)[:7], "z")
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1], ids=str)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_is_near_torchs(device, smoothing, reduction):
+    options = {"label_smoothing": smoothing, "reduction": reduction}
+    for shape in SHAPES:
+        results = []
+        for run in (functional.cross_entropy, torch.nn.functional.cross_entropy):
+            x, target = case(shape, torch.float64, device)
+            x.requires_grad_()
+            y = run(x, target, **options)
+            results.append((y, *torch.autograd.grad(y, x, fill(y.shape, torch.float64, device=device))))
+        torch.testing.assert_close(*results)
+
+
+@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1}, {"z_loss": 0.01, "reduction": "sum"}], ids=str)
+def test_gradcheck(device, options):
+    x, target = case((4, 6), torch.float64, device)
+    run = lambda x: functional.cross_entropy(x, target, **options)  # noqa: E731
+    assert torch.autograd.gradcheck(run, x.requires_grad_()) and torch.autograd.gradgradcheck(run, x)
+    torch.testing.assert_close(torch.func.grad(run)(x.detach()), torch.autograd.grad(run(x), x)[0])
+
+
+@every_dtype
+def test_gradients_have_their_bits_in_every_batch(device, dtype):
+    x, target = case((40, 1100), dtype, device)
+    whole = gradient(x, target)
+    assert not whole[1].any()
+    for rows in (slice(0, 1), slice(3, 12), slice(1, 40)):
+        assert_same_bits(gradient(x[rows], target[rows]), whole[rows], str(rows))
+    across = x.t().contiguous().t()
+    assert_same_bits(gradient(across, target), whole, "across")
+
+
+def gradient(x, target):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(functional.cross_entropy(x, target, reduction="sum", label_smoothing=0.1), x)[0]
+
+
+def test_nothing_counts(device):
+    x, target = torch.ones(2, 3, device=device), torch.full((2,), -100, device=device)
+    assert functional.cross_entropy(x, target).isnan()
+    assert functional.cross_entropy(x, target, reduction="sum") == 0
+
+
+def test_compiles_whole(device):
+    x, target = case((20, 300), torch.float32, device)
+    run = lambda x: functional.cross_entropy(x, target, label_smoothing=0.1, z_loss=0.01)  # noqa: E731
+    x.requires_grad_()
+    actual, expected = (f(x) for f in (torch.compile(run, fullgraph=True), run))
+    torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(*(torch.autograd.grad(y, x)[0] for y in (actual, expected)))
+
+
+def test_opcheck(device):
+    x, target = case((4, 6), torch.float64, device)
+    ops = torch.ops.reduce
+    torch.library.opcheck(ops._cross_entropy.default, (x.requires_grad_(), target, 1, -100, 0.1, 0.01))
+    torch.library.opcheck(ops._logits.default, (x.detach(), 1))
+    row = torch.cat([ops._logits(x.detach(), 1)] * 2, -1)
+    torch.library.opcheck(ops._logits_backward.default, (x.detach(), row, 1))
+
+
+def test_refuses(device):
+    x, target = torch.ones(2, 3), torch.tensor([0, 1])
+    ours, theirs = functional.cross_entropy, torch.nn.functional.cross_entropy
+    wrong = [
+        (IndexError, (x, target + 5), {}, "Target 6 is out of bounds."),
+        (IndexError, (x, target - 1), {}, "Target -1 is out of bounds."),
+        (ValueError, (x, target[:1]), {}, "[2]"),
+        (RuntimeError, (x, target.short()), {}, "expected scalar type Long"),
+        (ValueError, (x, target), {"reduction": "most"}, "most is not a valid value for reduction"),
+        (RuntimeError, (x, target), {"label_smoothing": 2.0}, "label_smoothing must be between 0.0 and 1.0. Got: 2"),
+        (NotImplementedError, (x.int(), target), {}, "Int"),
+    ]
+    for error, arguments, keywords, words in wrong:
+        for run in (ours, theirs):
+            with pytest.raises(error) as caught:
+                run(*arguments, **keywords)
+            assert caught.type is error
+            assert run is theirs or words in str(caught.value)
+    with pytest.raises(NotImplementedError, match="indices of classes"):
+        ours(x, x)
+    with pytest.raises(NotImplementedError, match="forward-mode"):
+        torch.func.jvp(lambda x: ours(x, target), (x,), (x,))
+
+
+@every_dtype
+def test_add_rms_norm(device, dtype):
+    x, residual = values(10, 300, dtype).to(device), values(10, 300, dtype, start=3).to(device)
+    weight = values(1, 300, dtype, start=9)[0].to(device)
+    y, total = functional.add_rms_norm(x, residual, (300,), weight)
+    assert_same_bits(total, x + residual)
+    assert_same_bits(y, functional.rms_norm(x + residual, (300,), weight))
+    with pytest.raises(RuntimeError, match="dtype and shape"):
+        functional.add_rms_norm(x, residual[:3], (300,))
