@@ -35,7 +35,7 @@ struct Softmax : MapTraits {
   template <class Word>
   static TR_HD bool is_common(const AtPlace<Word>& at, const Row<Word>& row) {
     const bool is_near = order::magnitude_of(at.x) <= LogSumExp::kNear;
-    return row.reference == 0 && (is_near || at.x == -std::numeric_limits<Word>::infinity());
+    return (row.reference == 0) & (is_near | (at.x == -std::numeric_limits<Word>::infinity()));
   }
   template <class Word>
   static TR_HD Word common_value(const AtPlace<Word>& at, const Row<Word>& row) {

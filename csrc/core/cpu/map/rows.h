@@ -135,13 +135,16 @@ class MapRows {
                       : rest<O, Word, Acc>(numbers, count, Ahead::Nothing, tree);
       fold<O>(tree, kSubtrees, 1);
     } else {
-      for (int64_t l = 0; l < kLeaves; ++l) {
-        tree[l] = l < count ? static_cast<Acc>(lift<O>(number_[l])) : O::template identity<Acc>();
-        for (int64_t i = l + kLeaves; i < count; i += kLeaves) {
-          tree[l] = O::combine(tree[l], static_cast<Acc>(lift<O>(number_[i])));
-        }
+      const int64_t leaves = smaller(count, kLeaves);
+      for (int64_t l = 0; l < leaves; ++l) tree[l] = lift<O>(number_[l]);
+      int64_t all = 1;  // a power of two
+      while (all < leaves) all *= 2;
+      for (int64_t l = leaves; l < all; ++l) tree[l] = O::template identity<Acc>();
+      for (int64_t first = kLeaves; first < count; first += kLeaves) {
+        const int64_t longer = smaller(count - first, kLeaves);
+        for (int64_t l = 0; l < longer; ++l) tree[l] = O::combine(tree[l], lift<O>(number_[first + l]));
       }
-      fold<O>(tree, kLeaves, 1);
+      fold<O>(tree, all, 1);
     }
     return tree[0];
   }
@@ -150,9 +153,22 @@ class MapRows {
     for (int64_t first = 0; first < p_.n; first += kChunk) {
       const int64_t count = smaller(p_.n - first, kChunk);
       if (p_.n > kChunk || M::reads_bias || !M::reduces) read(x, second, first, count, true);
-      for (int64_t i = 0; i < count; ++i) number_[i] = M::value(at(i), row);
+      map(count, row);
       write_(number_, count, out + first * p_.along.out * size(p_.out), p_.along.out);
     }
+  }
+
+  // Loops without branches, which compilers vectorise.
+  void map(int64_t count, const Row& row) {
+    if constexpr (M::has_common_value) {
+      int common = 1;
+      for (int64_t i = 0; i < count; ++i) common &= M::is_common(at(i), row);
+      if (common != 0) {
+        for (int64_t i = 0; i < count; ++i) number_[i] = M::common_value(at(i), row);
+        return;
+      }
+    }
+    for (int64_t i = 0; i < count; ++i) number_[i] = M::value(at(i), row);
   }
 
   const MapProblem& p_;
