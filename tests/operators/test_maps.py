@@ -51,6 +51,14 @@ def test_lengths(device, name, dtype):
 
 
 @every_map
+def test_long_rows(device, name):
+    """On a GPU, of CTAs that meet in a cluster of 2 and of 9, and in scratch."""
+    for n, dtype in ((20_000, torch.float32), (140_001, torch.bfloat16), (300_000, torch.float16)):
+        inputs = inputs_of(name, values(2, n, dtype, start=n))
+        assert_same_bits(run(name, inputs, device), inputs.expected, f"{name} {n}")
+
+
+@every_map
 @every_dtype
 def test_special_values(device, name, dtype):
     for n in (1, 3, 300, 2100):
