@@ -93,6 +93,10 @@ def _rms_norm_backward(r: _Rows) -> np.ndarray:
     return (h - normal * (r.sum(h * normal) / r.n)) * inverse
 
 
+def _rms_norm_products(r: _Rows) -> np.ndarray:
+    return r.x * _rms_normal(r, r.second)[0]
+
+
 def _layer_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
     n, moments = x.shape[-1], r.reduced(x, "var")
     eps = np.float64(x.dtype.type(r.eps))
@@ -115,6 +119,10 @@ def _layer_norm_backward(r: _Rows) -> np.ndarray:
     return ((h - r.sum(h) / r.n) - normal * (r.sum(h * normal) / r.n)) * inverse
 
 
+def _layer_norm_products(r: _Rows) -> np.ndarray:
+    return r.x * _layer_normal(r, r.second)[0]
+
+
 MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
@@ -123,8 +131,10 @@ MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
     "cross_entropy_backward": _cross_entropy_backward,
     "rms_norm": _rms_norm,
     "rms_norm_backward": _rms_norm_backward,
+    "rms_norm_products": _rms_norm_products,
     "layer_norm": _layer_norm,
     "layer_norm_backward": _layer_norm_backward,
+    "layer_norm_products": _layer_norm_products,
 }
 """Each map's values, before they are rounded."""
 

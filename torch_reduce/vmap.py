@@ -156,6 +156,14 @@ def _norm_gradient_rule(op: OpOverload) -> Rule:
     return rule
 
 
+def _norm_products_rule(op: OpOverload) -> Rule:
+    def rule(info: Any, in_dims: Sequence[int | None], *args: Any) -> tuple[Tensor, int]:
+        *tensors, dims = args
+        return op(*(_batched(info, t, d) for t, d in zip(tensors, in_dims[:3], strict=True)), dims), 0
+
+    return rule
+
+
 def _computed(t: Tensor) -> Tensor:
     """In the compute type."""
     return t if t.dtype == torch.float64 else t.float()
@@ -192,5 +200,7 @@ def register() -> None:
         torch.library.register_vmap(norm.default, _norm_rule(norm.default))
     for gradient in (ops._rms_norm_backward, ops._layer_norm_backward):
         torch.library.register_vmap(gradient.default, _norm_gradient_rule(gradient.default))
+    for products in (ops._rms_norm_products, ops._layer_norm_products):
+        torch.library.register_vmap(products.default, _norm_products_rule(products.default))
     ties = ops._ties.default  # what gradients call
     torch.library.register_vmap(ties, _elementwise_rule(ties))

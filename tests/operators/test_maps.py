@@ -34,7 +34,7 @@ def run(name, inputs, device="cpu"):
     if name not in NORMS:
         return op(x, second, 1, inputs.expected.dtype)
     if second is not None:
-        return op(x, second, row, 1, weight)
+        return op(x, second, row, 1, *((weight,) if name.endswith("_backward") else ()))
     parameters = (weight,) if name == "rms_norm" else (weight, bias)
     result, written = op(x, 1, *parameters, inputs.eps)
     assert_same_bits(written, inputs.row, name)
@@ -140,7 +140,7 @@ def test_types_of_results(device, name):
     assert_same_bits(getattr(functional, name)(x, 1, dtype=torch.float32), getattr(functional, name)(x.float(), 1))
 
 
-@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("name", [name for name in NORMS if not name.endswith("_products")])
 def test_parameters_of_the_compute_type(device, name):
     inputs = inputs_of(name, values(3, 1030, torch.bfloat16))
     inputs.weight = inputs.weight.float()

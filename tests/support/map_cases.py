@@ -72,7 +72,8 @@ def computed(x: Tensor) -> torch.dtype:
 def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bool = True, eps: float = 1e-5) -> Inputs:
     """``x`` is what is mapped, and of a derivative what its map was given; ``dtype`` of a softmax's result."""
     rows, n = x.shape
-    forward = name.removesuffix("_backward")
+    forward = name.removesuffix("_backward").removesuffix("_products")
+    gives_products = name.endswith("_products")
     is_norm, is_backward = forward in NORMS, forward != name
     if name == "cross_entropy_backward":
         factors = values(2, rows, torch.float64, start=n).t().to(computed(x))
@@ -83,11 +84,12 @@ def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bo
     row = row_model(x, map=name) if name == "log_softmax" else None
     if is_norm:
         row = row_model(x, map=forward, eps=eps)
-        if affine:
+        if affine and not gives_products:
             weight = values(1, n, x.dtype, start=7)[0]
             bias = values(1, n, x.dtype, start=11)[0] if name == "layer_norm" else None
     if is_backward:
         second = x if is_norm else map_model(x, map=forward)
         x = values(rows, n, second.dtype, start=n)
+    dtype = computed(x) if gives_products else dtype
     expected = map_model(x, map=name, second=second, weight=weight, bias=bias, eps=eps, dtype=dtype)
     return Inputs(x, second, weight, bias, row, eps, expected)

@@ -83,18 +83,17 @@ struct NormNode : torch::autograd::Node {
     const at::Tensor x = self.unpack(), w = has_weight ? weight.unpack() : at::Tensor();
     const bool again = at::GradMode::is_enabled();
     const at::Tensor g = grads[0].to(compute_type_of_map(type));
-    Normal normal;
-    if (again) {
-      normal = differentiable_normal_of(norm, x);
-    } else if (task_should_compute_output(1)) {
-      normal = normal_of(norm, x, row.unpack());
-    }
+    const Normal normal = again ? differentiable_normal_of(norm, x) : Normal{};
     if (task_should_compute_output(0)) {
       gradients[0] = again ? through_normal(norm, has_weight ? g * w : g, normal).to(type)
                            : norm_gradient(norm.centred, grads[0], x, row.unpack(), norm.dims,
                                            has_weight ? std::optional(w) : std::nullopt);
     }
-    if (task_should_compute_output(1)) gradients[1] = norm.over_rows(g * normal.x).to(weight_type);
+    if (task_should_compute_output(1)) {
+      const at::Tensor products =
+          again ? g * normal.x : norm_products(norm.centred, grads[0], x, row.unpack(), norm.dims);
+      gradients[1] = norm.over_rows(products).to(weight_type);
+    }
     if (norm.centred && task_should_compute_output(2)) gradients[2] = norm.over_rows(g).to(bias_type);
     return gradients;
   }
@@ -176,6 +175,8 @@ TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   // Called where nothing is to be differentiated.
   m.impl("_rms_norm_backward", torch::CppFunction::makeFallthrough());
   m.impl("_layer_norm_backward", torch::CppFunction::makeFallthrough());
+  m.impl("_rms_norm_products", torch::CppFunction::makeFallthrough());
+  m.impl("_layer_norm_products", torch::CppFunction::makeFallthrough());
 }
 
 }  // namespace torch_reduce

@@ -26,4 +26,9 @@ at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Te
 at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                          int64_t dims, const std::optional<at::Tensor>& weight);
 
+using NormProductsOf = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims);
+// The products of the gradient and the normalised elements, in the compute type.
+at::Tensor norm_products(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                         int64_t dims);
+
 }  // namespace torch_reduce

@@ -70,6 +70,14 @@ struct MapKernels {
     return run(map, in, {self.dim() - dims, self.dim()}, 0, self.scalar_type(), false).first;
   }
 
+  // In the compute type.
+  template <Map map>
+  static at::Tensor norm_products(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims) {
+    check_pair(name(map), grad, self);
+    MapInputs in{grad, self, {}, {}, row.contiguous()};
+    return run(map, in, {self.dim() - dims, self.dim()}, 0, compute_type_of_map(self.scalar_type()), false).first;
+  }
+
   static void register_all(torch::Library& m) {
     m.impl("softmax", &MapKernels::template softmax<Map::Softmax>);
     m.impl("log_softmax", &MapKernels::template softmax<Map::LogSoftmax>);
@@ -80,6 +88,8 @@ struct MapKernels {
     m.impl("_rms_norm", TORCH_FN(rms_norm));
     m.impl("_layer_norm", TORCH_FN(layer_norm));
     m.impl("_rms_norm_backward", &MapKernels::template norm_backward<Map::RmsNormBackward>);
+    m.impl("_rms_norm_products", &MapKernels::template norm_products<Map::RmsNormProducts>);
+    m.impl("_layer_norm_products", &MapKernels::template norm_products<Map::LayerNormProducts>);
     m.impl("_layer_norm_backward", &MapKernels::template norm_backward<Map::LayerNormBackward>);
   }
 

@@ -27,6 +27,13 @@ at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor&
   return (centred ? layer : rms).call(grad, self, row, dims, weight);
 }
 
+at::Tensor norm_products(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                         int64_t dims) {
+  static const auto rms = find<NormProductsOf>("reduce::_rms_norm_products"),
+                    layer = find<NormProductsOf>("reduce::_layer_norm_products");
+  return (centred ? layer : rms).call(grad, self, row, dims);
+}
+
 }  // namespace torch_reduce
 
 TORCH_LIBRARY_FRAGMENT(reduce, m) {
@@ -62,5 +69,6 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
   m.def("_layer_norm(Tensor self, int dims, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)", tags);
   for (const std::string name : {"_rms_norm", "_layer_norm"}) {
     m.def((name + "_backward(Tensor grad, Tensor self, Tensor row, int dims, Tensor? weight) -> Tensor").c_str(), tags);
+    m.def((name + "_products(Tensor grad, Tensor self, Tensor row, int dims) -> Tensor").c_str(), tags);
   }
 }

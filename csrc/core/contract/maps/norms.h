@@ -120,4 +120,29 @@ struct LayerNormBackward : MapTraits {
   }
 };
 
+// Of the same, the products that add up to a weight's gradient over the rows.
+template <class Norm>
+struct NormProducts : MapTraits {
+  static constexpr bool reduces = false;
+  static constexpr bool reads_second = true;
+  template <class Word>
+  using Row = typename Norm::template Row<Word>;
+  template <class Word>
+  using Read = Row<Word>;
+  template <int, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const Row<Word>&) {
+    return at.x;
+  }
+  template <class Word>
+  static TR_HD Row<Word> finish(const Word*, const RowOf<Word>&, const Row<Word>& row) {
+    return row;
+  }
+  template <class Word>
+  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return at.x * Norm::normal(at.second, row);
+  }
+};
+struct RmsNormProducts : NormProducts<RmsNorm> {};
+struct LayerNormProducts : NormProducts<LayerNorm> {};
+
 }  // namespace torch_reduce
