@@ -164,6 +164,74 @@ def mean(
     return _call(_reduce.mean, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
 
+def nansum(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: Mode = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The sum of the elements of ``x`` over ``dim`` that are not NaN. No copy without them is made.
+
+    Where no element is NaN it has the bits of :func:`sum`. Each NaN counts as -0, which changes nothing. The sum of no
+    numbers is 0. The gradient of an element that is NaN is 0.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: output type, as in :func:`sum`, but a floating one for floating elements.
+        mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`; NotImplementedError too for
+            floating elements and an output type that is not.
+    """
+    return _call(_reduce.nansum, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+
+
+def nanmean(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: Mode = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The mean of the elements of ``x`` over ``dim`` that are not NaN.
+
+    Their sum, as :func:`nansum` has it, is divided once by their number, which is counted exactly, in the compute type,
+    and rounded once to the output type. Where no element is NaN it has the bits of :func:`mean`. It is NaN if there are
+    no numbers. The gradient of an element that is NaN is 0, but NaN where there are no numbers, as in
+    :func:`torch.nanmean`.
+
+    Args:
+        x: tensor of a floating type, of any shape and strides.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: floating output type; by default that of ``x``.
+        mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        RuntimeError: the elements are not floating, or as in :func:`sum`.
+        IndexError, ValueError, NotImplementedError: as in :func:`nansum`.
+    """
+    return _call(_reduce.nanmean, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+
+
 def prod(
     x: Tensor | None = None,
     dim: Dims = None,
@@ -627,6 +695,8 @@ __all__ = [
     "count_nonzero",
     "logsumexp",
     "mean",
+    "nanmean",
+    "nansum",
     "norm2",
     "prod",
     "std",

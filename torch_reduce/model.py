@@ -42,6 +42,36 @@ def _squares(x: np.ndarray, index: np.ndarray) -> np.ndarray:
     return np.square(x)
 
 
+def _counted(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Elements that are numbers, and how many: NaN is none. Integers are as they are."""
+    if x.dtype.kind != "f":
+        return x
+    pairs = np.empty(x.shape, [("sum", x.dtype), ("count", np.int64)])
+    pairs["count"] = ~np.isnan(x)
+    pairs["sum"] = np.where(np.isnan(x), x.dtype.type(-0.0), x)
+    return pairs
+
+
+def _added_counted(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    total = np.empty_like(a)
+    for name in ("sum", "count"):
+        total[name] = a[name] + b[name]
+    return total
+
+
+def _nothing_counted(pair: np.dtype) -> tuple:
+    return -0.0, 0
+
+
+def _sum_of_counted(total: np.ndarray, n: int) -> np.ndarray:
+    return _positive_zero(total if total.dtype.names is None else total["sum"], n)
+
+
+def _mean_of_counted(total: np.ndarray, n: int) -> np.ndarray:
+    found = _sum_of_counted(total, n)
+    return found / total["count"].astype(found.dtype)
+
+
 def _scaled(x: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """A significand in [0.5, 1), or what has none, and an exponent that is an integer of its own."""
     pairs = np.empty(x.shape, [("significand", x.dtype), ("exponent", np.int64)])
@@ -207,6 +237,7 @@ class Meaning:
     wrapping: np.ufunc = np.add  # combines integers, in any order
     extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
     index: bool = False  # the result is the index of an element
+    skips_nan: bool = False  # NaN counts as nothing
     tests: bool = False  # elements convert to bool first
     result: Callable[[torch.dtype], torch.dtype] | None = None  # its type; None: as dtype= has it
     natural: Callable[[torch.dtype], torch.dtype] | None = None  # its type without dtype=; None: that of torch.sum
@@ -283,6 +314,17 @@ MEANING = {
         finish=_root,
         integers=False,
         wider=True,
+    ),
+    "nansum": Meaning(
+        lift=_counted, combine=_added_counted, identity=_nothing_counted, finish=_sum_of_counted, skips_nan=True
+    ),
+    "nanmean": Meaning(
+        lift=_counted,
+        combine=_added_counted,
+        identity=_nothing_counted,
+        finish=_mean_of_counted,
+        integers=False,
+        skips_nan=True,
     ),
     "any": Meaning(tests=True, finish=_is_any, result=_truth),
     "all": Meaning(tests=True, finish=_is_all, result=_truth),

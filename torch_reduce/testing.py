@@ -46,6 +46,7 @@ __all__ = [
     "reference",
     "result_shape",
     "round_once",
+    "skips_nan",
     "rows",
     "splitmix",
     "converts_to_bool",
@@ -108,6 +109,11 @@ def has_gradient(op: str) -> bool:
     return not (MEANING[op].index or MEANING[op].tests)
 
 
+def skips_nan(op: str) -> bool:
+    """Whether NaN among the elements counts as nothing."""
+    return MEANING[op].skips_nan
+
+
 def converts_to_bool(op: str) -> bool:
     """Whether only matters which elements are zero."""
     return MEANING[op].tests
@@ -157,7 +163,8 @@ def unit_fill(n: int, start: int = 0) -> np.ndarray:
 def fill(shape: Sequence[int], dtype: torch.dtype, *, op: str = "sum", device: str = "cpu", start: int = 0) -> Tensor:
     """A contiguous tensor of test values: :func:`unit_fill` for products, else :func:`order_fill`, rounded to
     ``dtype``; all bits of the type for integers; bool half and half. What tests elements gets hundreds of zeros, of
-    others, and of both in turn; what adds exponentials, thousands for which all count, and then wide ones."""
+    others, and of both in turn; what skips NaN, hundreds of which half are; what adds exponentials, thousands for which
+    all count, and then wide ones."""
     n = math.prod(shape)
     if dtype == torch.bool or dtype in INTEGERS:
         values = splitmix(n, start).astype(np.int64) * np.int64(0x100000001)
@@ -165,6 +172,8 @@ def fill(shape: Sequence[int], dtype: torch.dtype, *, op: str = "sum", device: s
     else:
         values = unit_fill(n, start) if op == "prod" else order_fill(n, start)
         values = values * (1 + 2.0**-40) if dtype == torch.float64 else values
+        if MEANING[op].skips_nan:
+            values[((np.arange(n) + start) // 300 % 3 == 2) & (splitmix(n, start) >> 9 & 1 == 1)] = np.nan
         if op == "logsumexp":
             values = np.where((np.arange(n) + start) // 3000 % 3 == 2, values, values / 64)
     if MEANING[op].tests:

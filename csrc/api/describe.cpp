@@ -27,6 +27,7 @@ Status check_types(const Reduction& r) {
   if (r.mode > Mode::exact || (has_mode && r.mode == Mode::exact && !traits.has_exact)) return Status::unsupported_mode;
   if (!is_one(r.in) || !is_one(r.out)) return Status::unsupported_dtype;
   const bool floats = traits.divides() || traits.gives == Gives::Floating;
+  if (traits.skips_nan && r.in >= DType::float16 && r.out < DType::float16) return Status::unsupported_dtype;
   if (floats && r.out < DType::float16) return Status::unsupported_dtype;
   if (traits.gives == Gives::Int64 && r.out != DType::int64) return Status::unsupported_dtype;
   if (traits.gives == Gives::Element && r.out != r.in) return Status::unsupported_dtype;

@@ -52,9 +52,10 @@ def test_an_index_past_32_bits(dtype):
     assert torch_reduce.argmin(x).item() == n - 2
 
 
+@pytest.mark.parametrize("op", ["argmax", "nanmean"])
 @pytest.mark.parametrize("n, compute", [(2**32 - 1, "float32"), (2**32, "float64")])
-def test_the_compute_type_of_an_index(n, compute):
-    plan = torch.ops.reduce._explain(torch.empty(1, device="meta").expand(n), op="argmax", device="cuda")
+def test_the_compute_type_of_an_index_or_a_count(n, compute, op):
+    plan = torch.ops.reduce._explain(torch.empty(1, device="meta").expand(n), op=op, device="cuda")
     assert json.loads(plan)["compute"] == compute
 
 

@@ -95,7 +95,9 @@ class Draw:
     def types(self):
         """Operator, mode, types, values. Kernels exist for other types; those that are instantiated suffice."""
         if self.words:
-            op = self.of("moments", "logsumexp", "argmax", "argmin", "var", "std", "var_mean", "std_mean")
+            op = self.of(
+                "moments", "logsumexp", "argmax", "argmin", "var", "std", "var_mean", "std_mean", "nansum", "nanmean"
+            )
             dtype = self.of(torch.float16, torch.bfloat16, torch.float32)
             typed = takes_dtype(op) if op in OPS else True
             out = self.of(torch.float32, dtype) if typed else output_dtype(op, dtype)

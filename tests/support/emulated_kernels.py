@@ -22,6 +22,7 @@ INSTANCES += [
     ("Moments", "float"),
     ("ArgMax", "float"),
     ("LogSumExp", "float"),
+    ("Nansum", "float"),
     ("Variance", "float"),
 ]
 ROWS = [EMULATOR / "torch_reduce" / "operators.def", ROOT / "include" / "torch_reduce" / "operators.def"]
@@ -165,7 +166,7 @@ def placed(memory, offset, shape, strides):
 def around(case):
     """The byte of elements that would be seen in any result: what lies around those that are reduced."""
     if case.dtype in FLOATING:
-        return 0xFF  # NaN
+        return 0x7B if MEANING[case.op].skips_nan else 0xFF  # large, or NaN
     signed = case.dtype.is_signed
     return (0x80 if signed else 0) if case.op == "amin" else (0x7F if signed else 0xFF)
 

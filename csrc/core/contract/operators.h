@@ -10,6 +10,7 @@
 #include "core/contract/endless.h"
 #include "core/contract/extremes.h"
 #include "core/contract/log_sum_exp.h"
+#include "core/contract/numbers.h"
 #include "core/contract/traits.h"
 #include "core/contract/variance.h"
 

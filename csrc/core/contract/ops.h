@@ -50,8 +50,8 @@ inline const char* name(Op op) {
 // The traits of an operator that is known at run time.
 struct TraitsOf {
   int words, words_of_integers, words_of_endless;  // of an accumulator, by the kind of the compute type
-  bool lifts, lifts_integers, fits_vectors, needs_index, adds, selects, tests, mirrored, refuses_integers,
-      outgrows_integers, computes_wider, has_wider_kernels, has_few_kernels, has_exact, sums_in_128_bits;
+  bool lifts, lifts_integers, fits_vectors, needs_index, adds, selects, tests, mirrored, refuses_integers, skips_nan,
+      counts, outgrows_integers, computes_wider, has_wider_kernels, has_few_kernels, has_exact, sums_in_128_bits;
   Gives gives;
   Ending ending;
   Role role;
@@ -79,6 +79,8 @@ constexpr TR_HD TraitsOf traits_of() {
           O::tests,
           O::mirrored,
           O::refuses_integers,
+          O::skips_nan,
+          O::counts,
           O::outgrows_integers,
           O::computes_wider,
           O::has_wider_kernels,
@@ -196,6 +198,9 @@ TR_HD auto with_operator(Op op, F f) {
   }
   return f(OperatorTag<Sum>{});
 }
+
+// The operator that does the work where elements are integers.
+inline Op of_integers(Op op) { return traits_of(op).skips_nan ? Op::Sum : op; }
 
 inline bool is_order_free(Op op, DType compute) { return traits_of(op).selects || !is_floating(compute); }
 

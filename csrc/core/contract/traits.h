@@ -71,6 +71,10 @@ struct Traits {
   static constexpr bool has_second = false;
   // An accumulator's words are wider than the compute type.
   static constexpr bool has_wide_words = false;
+  // NaN counts as nothing, so that integers have the sum's kernels. What is combined is a CountedSum.
+  static constexpr bool skips_nan = false;
+  // The result depends on a count of elements among the words, which is right below 2^32 in words of fp32.
+  static constexpr bool counts = false;
   // Integers with a floating result would soon leave int64.
   static constexpr bool outgrows_integers = false;
   // Rare: has the kernels for common types and loads alone, which keeps the library small.

@@ -127,14 +127,15 @@ int alignment_of(uintptr_t address) {
 }
 
 Problem build_problem(const Description& d) {
-  const DType compute = compute_type(d.op, d.in, d.out);
-  const TraitsOf op = traits_of(d.op);
+  const Op which = is_floating(d.in) ? d.op : of_integers(d.op);
+  const DType compute = compute_type(which, d.in, d.out);
+  const TraitsOf op = traits_of(which);
   const bool tested = (op.tests || (!op.selects && d.out == DType::Bool)) && d.in != DType::Bool;
-  const bool free = (is_order_free(d.op, compute) || d.mode != Mode::Deterministic) && !traits_of(d.op).needs_index;
+  const bool free = (is_order_free(which, compute) || d.mode != Mode::Deterministic) && !op.needs_index;
   Partner partner = partner_of(d);
   const Beside beside{d.other_strides, &partner};
   // The layout is made in its place: it has 2.5 KiB, whose copy a small call would notice.
-  Problem p{d.op,
+  Problem p{which,
             d.mode,
             d.in,
             d.out,
@@ -147,8 +148,8 @@ Problem build_problem(const Description& d) {
             make_layout(d.ndim, d.sizes, d.strides, d.reduced, d.out_strides, free ? Order::Any : Order::Logical,
                         d.role == Role::None ? nullptr : &beside),
             partner};
-  // A word of fp32 has no room for the number of an element.
-  if (traits_of(d.op).needs_index && compute == DType::Float32 && p.layout.n >= int64_t{1} << 32) {
+  // A word of fp32 has no room for the number of an element, or for one of so many.
+  if ((op.needs_index || op.counts) && compute == DType::Float32 && p.layout.n >= int64_t{1} << 32) {
     p.compute = DType::Float64;
   }
   return p;

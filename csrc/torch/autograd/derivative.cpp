@@ -60,6 +60,23 @@ at::Tensor divide_by_count(const at::Tensor& x, const at::Tensor& count) {
   return (x.to(at::toOpMathType(x.scalar_type())) / count).to(x.scalar_type());
 }
 
+// Where elements count: NaN does not.
+at::Tensor are_numbers(const Operands& o) { return ties(o.self, o.self); }
+at::Tensor nansum_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  return with_reduced_dims(r, grad, o).to(o.type) * are_numbers(o);
+}
+at::Tensor nansum_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  const at::Tensor counted = at::where(are_numbers(o), tangent, at::zeros({}, tangent.options()));
+  return sum(r, counted, r.keepdim, o.result.scalar_type());
+}
+at::Tensor nanmean_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  const at::Tensor numbers = are_numbers(o);
+  return divide_by_count(with_reduced_dims(r, grad, o), sum(r, numbers, true)).to(o.type) * numbers;
+}
+at::Tensor nanmean_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return divide_by_count(nansum_forward(r, tangent, o), sum(r, are_numbers(o), r.keepdim));
+}
+
 // The elements that tie share a gradient evenly, as torch's amax and amin have it.
 at::Tensor extreme_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
   const at::Tensor tied = ties(o.self, with_reduced_dims(r, o.result, o));
@@ -158,6 +175,8 @@ constexpr Derivative VarianceAndMean{true, false, pair_backward<variance_backwar
                                      pair_forward<variance_forward, mean_forward>};
 constexpr Derivative DeviationAndMean{true, true, pair_backward<deviation_backward, mean_backward>,
                                       pair_forward<deviation_forward, mean_forward>};
+constexpr Derivative Nansum{true, false, nansum_backward, nansum_forward};
+constexpr Derivative Nanmean{true, false, nanmean_backward, nanmean_forward};
 }  // namespace derivatives
 
 }  // namespace

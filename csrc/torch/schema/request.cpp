@@ -78,6 +78,8 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   const auto type = r.dtype ? *r.dtype : out ? *out : natural;
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
+  TORCH_CHECK_NOT_IMPLEMENTED(!traits_of(r.op).skips_nan || integral || at::isFloatingType(type), "reduce::", name(r),
+                              ": floating elements need a floating result, got ", type);
   TORCH_CHECK(!(floats || traits_of(r.op).divides()) || at::isFloatingType(type), "reduce::", name(r),
               ": the result needs a floating dtype, got ", type, "; name one with dtype=");
   return type;

@@ -46,6 +46,8 @@ __device__ __forceinline__ auto finish(Acc v, count_of<O> count, Ending ending, 
   } else if constexpr (O::has_correction) {
     const auto result = O::finish(v, count);
     return ending == Ending::Root ? __builtin_sqrt(result) : result;
+  } else if constexpr (O::skips_nan) {
+    return ending == Ending::Quotient ? mean_of(v) : O::finish(v, count);
   } else {
     return O::finish(v, count);
   }
@@ -100,7 +102,7 @@ __device__ __forceinline__ void write(const Target& t, int64_t place, Acc v) {
       if (likely && t.ending == Ending::Root) return put<Likely>(t.to, place, __builtin_sqrt(v));
     }
   }
-  const bool is_own = O::has_correction || t.ending == Ending::Own;
+  const bool is_own = O::has_correction || O::skips_nan || t.ending == Ending::Own;
   const auto count = count_for<O>(elements);
   if (!likely || !is_own) return write_unlikely<O>(t.to, place, t.type, t.ending, count, v, t.mirror);
   put<Likely>(t.to, place, finish<O>(v, count, t.ending, t.mirror));
