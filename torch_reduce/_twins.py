@@ -1,6 +1,7 @@
 """The reductions in torch's own words, to compare with. Without NumPy, which a user may lack."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,10 +23,10 @@ def _vector_norm(x: Tensor, dim: Dims = None) -> Tensor:
     return torch.linalg.vector_norm(x, 2, reduced_dims(x.ndim, dim))
 
 
-def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+def _flat(function: Callable[[Tensor, int], Any]) -> Callable[..., Any]:
     """A function of one dim, applied to all elements that are reduced, in their order."""
 
-    def twin(x: Tensor, dim: Dims = None) -> Tensor:
+    def twin(x: Tensor, dim: Dims = None) -> Any:
         reduced = reduced_dims(x.ndim, dim)
         kept = [d for d in range(x.ndim) if d not in reduced]
         return function(x.permute(kept + reduced).flatten(len(kept)), -1)
@@ -33,23 +34,40 @@ def _flat(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
     return twin
 
 
+def _aminmax(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    return torch.aminmax(x, dim=dim)
+
+
 def _both(function: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., Tensor]:
     """A function of two results, with both in the last dim of one tensor."""
-    return lambda x, dim=None: torch.stack(function(x, reduced_dims(x.ndim, dim)), -1)
+    return lambda x, dim=None: torch.stack(tuple(function(x, reduced_dims(x.ndim, dim))), -1)
+
+
+def _least_and_largest(x: Tensor, dim: Dims = None) -> Tensor:
+    """Differentiable, as torch.aminmax is not."""
+    dims = reduced_dims(x.ndim, dim)
+    return torch.stack((torch.amin(x, dims), torch.amax(x, dims)), -1)
 
 
 def _sum_of_squares(x: Tensor, dim: Dims = None) -> Tensor:
     return (x if x.is_floating_point() else x.long()).square().sum(reduced_dims(x.ndim, dim))
 
 
+PAIRS: dict[str, Callable[..., tuple[Tensor, Tensor]]] = {
+    "var_mean": torch.var_mean,
+    "std_mean": torch.std_mean,
+    "aminmax": _flat(_aminmax),
+}
+"""Those of two results."""
+
 TWINS: dict[str, Callable[..., Tensor]] = {
     "sumsq": _sum_of_squares,
     "argmax": _flat(torch.argmax),
     "argmin": _flat(torch.argmin),
     "logsumexp": _logsumexp,
-    "var_mean": _both(torch.var_mean),
-    "std_mean": _both(torch.std_mean),
     "norm2": _vector_norm,
+    **{op: _both(function) for op, function in PAIRS.items()},
+    "aminmax": _least_and_largest,
 }
 """What is not ``torch.<operator>``: functions of a tensor and dims."""
 

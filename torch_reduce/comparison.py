@@ -23,7 +23,7 @@ from ._side_by_side import (
     same_alone,
     same_bits,
 )
-from ._twins import TWINS, reduced_dims
+from ._twins import PAIRS, TWINS, reduced_dims
 from .arguments import Dims, DType, as_dims, as_dtype, check
 
 _TORCH = {"sumsq": "torch.square, sum", "norm2": "torch.linalg.vector_norm"}  # else torch.<operator>
@@ -176,7 +176,7 @@ def compare(
         result = _as_one(ours["deterministic"](x))  # which refuses what is wrong
         dims = [int(d) for d in reduced_dims(x.ndim, wanted)]
         own = _TORCH.get(op, f"torch.{op}")
-        calls = {own: _of_torch(op, None if operator.gives_pair else TWINS.get(op), dims, out_type), **ours}
+        calls = {own: _of_torch(op, PAIRS.get(op) or TWINS.get(op), dims, out_type), **ours}
         exact = reference(x, wanted, op, result.dtype, operator.has_exact)
         nbytes = x.numel() * x.element_size() + result.numel() * result.element_size()
         rows = _rows(calls, x, dims, exact, nbytes, seconds)
@@ -233,7 +233,7 @@ def _of_mode(op: str, mode: str, dim: Sequence[int] | int | None, options: dict[
     return lambda x: function(x, dim, **options)
 
 
-def _of_torch(op: str, twin: Callable[..., Tensor] | None, dims: Sequence[int], dtype: torch.dtype | None) -> Call:
+def _of_torch(op: str, twin: Callable[..., Any] | None, dims: Sequence[int], dtype: torch.dtype | None) -> Call:
     """torch's own function. One that takes no dtype gets elements of the wider of both types."""
     function: Callable[..., Any] = twin or getattr(torch, op)
 

@@ -423,6 +423,25 @@ def amin(
     return _call(_reduce.amin, x, dim, keepdim, out, names, where)
 
 
+def aminmax(
+    x: Tensor | None = None, dim: Dims = None, keepdim: bool = False, **names: Unpack[TorchNames]
+) -> tuple[Tensor, Tensor]:
+    """The smallest element of ``x`` over ``dim``, as :func:`amin` gives it, and the largest, from one read of ``x``.
+
+    Arguments and errors are those of :func:`amax`, without ``out``: several dims may be reduced, and all are where
+    ``dim`` is None. The gradient of each result is that of :func:`amin` or :func:`amax`.
+
+    Returns:
+        Two tensors on the device of ``x``, of its dtype, views of one piece of memory.
+
+    Examples:
+        >>> torch_reduce.aminmax(torch.tensor([[3, 1], [2, 5]]), 1)
+        (tensor([1, 2]), tensor([3, 5]))
+    """
+    both = _call(_reduce._aminmax, x, dim, keepdim, None, names)
+    return both.select(-1, 0), both.select(-1, 1)
+
+
 def argmax(
     x: Tensor | None = None,
     dim: Dims = None,
@@ -689,6 +708,7 @@ __all__ = [
     "all",
     "amax",
     "amin",
+    "aminmax",
     "any",
     "argmax",
     "argmin",

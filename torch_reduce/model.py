@@ -235,7 +235,7 @@ class Meaning:
     integers: bool = True  # elements may be
     wider: bool = False  # computes in fp64, whatever the elements are
     wrapping: np.ufunc = np.add  # combines integers, in any order
-    extreme: np.ufunc | None = None  # in place of all that: the result is one of the elements
+    extremes: tuple[np.ufunc, ...] = ()  # in place of all that: each result is one of the elements
     index: bool = False  # the result is the index of an element
     skips_nan: bool = False  # NaN counts as nothing
     tests: bool = False  # elements convert to bool first
@@ -249,7 +249,12 @@ class Meaning:
     @property
     def selects(self) -> bool:
         """Whether the result is an element, or the index of one: there must be one, and no result is rounded."""
-        return self.index or self.extreme is not None
+        return self.index or bool(self.extremes)
+
+    @property
+    def gives_pair(self) -> bool:
+        """Whether there are two results, in the last dim."""
+        return self.second is not None or len(self.extremes) == 2
 
 
 def _of_moments(spread: Callable[[np.ndarray, int, float], np.ndarray], **more: Any) -> Meaning:
@@ -276,8 +281,9 @@ MEANING = {
         outgrows_integers=True,
     ),
     "sumsq": Meaning(lift=_squares, identity=0.0, finish=_as_it_is, outgrows_integers=True),
-    "amax": Meaning(extreme=np.maximum, result=_same),
-    "amin": Meaning(extreme=np.minimum, result=_same),
+    "amax": Meaning(extremes=(np.maximum,), result=_same),
+    "amin": Meaning(extremes=(np.minimum,), result=_same),
+    "aminmax": Meaning(extremes=(np.minimum, np.maximum), result=_same),
     "argmax": Meaning(
         lift=_indexed,
         combine=_first_of(np.greater),
@@ -387,7 +393,7 @@ def result_shape(shape: Sequence[int], dim: Dims = None, keepdim: bool = False, 
     """The shape of the result. Of two, the last dim holds both."""
     reduced = reduced_dims(len(shape), dim)
     kept = tuple(1 if d in reduced else s for d, s in enumerate(shape) if keepdim or d not in reduced)
-    return kept if MEANING[op].second is None else (*kept, 2)
+    return (*kept, 2) if MEANING[op].gives_pair else kept
 
 
 def round_once(values: np.ndarray, dtype: torch.dtype) -> Tensor:
@@ -428,8 +434,8 @@ def model(
     shape = result_shape(x.shape, dim, keepdim, op=op)
     elements = rows(x, dim)
     meaning = MEANING[op]
-    if meaning.extreme is not None:
-        return _extreme(elements, meaning.extreme).reshape(shape)
+    if meaning.extremes:
+        return torch.stack([_extreme(elements, each) for each in meaning.extremes], -1).reshape(shape)
     dtype = output_dtype(op, x.dtype, dtype)
     if dtype == torch.bool or meaning.tests:
         elements = elements != 0

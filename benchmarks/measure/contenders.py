@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from torch_reduce._schemas import REDUCTIONS
-from torch_reduce._twins import TWINS
+from torch_reduce._twins import PAIRS, TWINS
 
 from ..suites.shapes import Case
 
@@ -56,8 +56,7 @@ def ours(case: Case, mode: str) -> Call:
 def eager(case: Case) -> Call:
     if case.scans:
         return lambda x: getattr(torch, case.op)(x, *case.dims)
-    twin = None if REDUCTIONS[case.op].gives_pair else TWINS.get(case.op)  # which would make one tensor of them
-    op, dims = twin or getattr(torch, case.op), case.dims
+    op, dims = PAIRS.get(case.op) or TWINS.get(case.op) or getattr(torch, case.op), case.dims
     if case.to is not None:
         return lambda x: op(x, dims, dtype=case.to)
     if dims is None:

@@ -83,8 +83,8 @@ struct Reduction {
   const int* dims = nullptr;             // [num_dims], negative ones count from the end
   const int64_t* out_strides = nullptr;  // [dims kept], in their order; null: contiguous. Of a scan [ndim]
   double correction = 1;                 // of var, std and their pairs: taken off the number of elements
-  int64_t out_second = 0;                // of var_mean and std_mean, which have two results: from a first one to its
-                                         // second one; 0: all second ones follow all first ones
+  int64_t out_second = 0;                // of var_mean, std_mean and aminmax, which have two results: from a first one
+                                         // to its second one; 0: all second ones follow all first ones
   bool scan = false;                     // a result for every element, of the elements up to it along the one dim that
                                          // is reduced: of sum, prod and logsumexp (torch_reduce/scans.def)
 };

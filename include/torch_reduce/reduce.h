@@ -47,6 +47,7 @@ using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
 using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&);
 using SpreadPair = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::OptionalIntArrayRef, bool,
                                                       const std::optional<at::Scalar>&);
+using PlainPair = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::OptionalIntArrayRef, bool);
 
 template <class Signature>
 c10::TypedOperatorHandle<Signature> find(const char* name) {
@@ -99,6 +100,12 @@ inline const char* mode_name(Mode mode) {
     static const auto op = detail::find<detail::Paired>("reduce::" #name);                                            \
     return op.call(self, other, dim, keepdim, options.dtype, detail::mode_name(options.mode));                        \
   }
+#define TORCH_REDUCE_FUNCTION_plain_pair(name)                                                                       \
+  inline std::tuple<at::Tensor, at::Tensor> name(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt, \
+                                                 bool keepdim = false) {                                             \
+    static const auto op = detail::find<detail::PlainPair>("reduce::" #name);                                        \
+    return op.call(self, dim, keepdim);                                                                              \
+  }
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TORCH_REDUCE_FUNCTION_##signature(name)
 #include <torch_reduce/operators.def>
 #undef TORCH_REDUCE_FUNCTION_typed
@@ -106,6 +113,7 @@ inline const char* mode_name(Mode mode) {
 #undef TORCH_REDUCE_FUNCTION_spread
 #undef TORCH_REDUCE_FUNCTION_spread_pair
 #undef TORCH_REDUCE_FUNCTION_paired
+#undef TORCH_REDUCE_FUNCTION_plain_pair
 
 // The scans along a dim, with what torch_reduce/scans.def says of each. A result has the bits of the reduction of the
 // elements up to its own.

@@ -47,7 +47,7 @@ def samples(op, device, dtype, requires_grad=False):
 def test_all_are_there():
     assert sorted(OPS) == sorted(op for op in REDUCTIONS if op not in TWINS or hasattr(torch, op))
     for op in OPS:
-        assert torch.float32 in dtypes_of(op, "cpu") and len(list(samples(op, "cpu", torch.float32))) >= 10
+        assert torch.float32 in dtypes_of(op, "cpu") and len(list(samples(op, "cpu", torch.float32))) >= 7
 
 
 @every_op

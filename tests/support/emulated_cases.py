@@ -20,6 +20,20 @@ LAYOUTS += ["columns", "columns", "short columns", "short columns", "few columns
 LAYOUTS += ["columns of segments", "columns of segments", "across memory", "across memory"]
 LAYOUTS += ["across memory, of long rows", "any"]
 INTEGERS = [torch.bool, torch.uint8, torch.int8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16]
+# Operators whose accumulators have several words, and one of the tests.
+WORDS = [
+    "moments",
+    "logsumexp",
+    "argmax",
+    "argmin",
+    "var",
+    "std",
+    "var_mean",
+    "std_mean",
+    "nansum",
+    "nanmean",
+    "aminmax",
+]
 
 
 class Draw:
@@ -95,10 +109,10 @@ class Draw:
     def types(self):
         """Operator, mode, types, values. Kernels exist for other types; those that are instantiated suffice."""
         if self.words:
-            op = self.of(
-                "moments", "logsumexp", "argmax", "argmin", "var", "std", "var_mean", "std_mean", "nansum", "nanmean"
-            )
+            op = self.of(*WORDS)
             dtype = self.of(torch.float16, torch.bfloat16, torch.float32)
+            if op == "aminmax" and self.sometimes(0.5):
+                dtype = self.of(*INTEGERS, torch.uint64)
             typed = takes_dtype(op) if op in OPS else True
             out = self.of(torch.float32, dtype) if typed else output_dtype(op, dtype)
             return op, "deterministic", dtype, out, self.of("normal", "normal", "special", "zeros")

@@ -23,6 +23,8 @@ INSTANCES += [
     ("ArgMax", "float"),
     ("LogSumExp", "float"),
     ("Nansum", "float"),
+    ("MinAndMax", "float"),
+    ("MinAndMax", "int64_t"),
     ("Variance", "float"),
 ]
 ROWS = [EMULATOR / "torch_reduce" / "operators.def", ROOT / "include" / "torch_reduce" / "operators.def"]

@@ -78,6 +78,50 @@ struct Min : Traits {
   }
 };
 
+template <class T>
+struct Range {
+  using Word = T;
+  T least, largest;
+};
+
+struct MinAndMax : Traits {
+  template <class Word>
+  using Accumulator = Range<Word>;
+  using First = Min;
+  using Second = Max;
+  static constexpr Gives gives = Gives::Element;
+  static constexpr bool lifts = true, lifts_integers = true;
+  static constexpr bool masks_missing = true;  // no element is neither less nor larger
+  static constexpr bool selects = true;
+  static constexpr bool has_second = true, has_two_extremes = true;
+  static constexpr bool has_few_kernels = true;
+  template <class Word>
+  static TR_HD Range<Word> lift(Word x) {
+    return {x, x};
+  }
+  // Of elements any.
+  template <class T>
+  static constexpr TR_HD T identity() {
+    if constexpr (is_scalar<T>) {
+      return T(0);
+    } else {
+      return {Min::identity<typename T::Word>(), Max::identity<typename T::Word>()};
+    }
+  }
+  template <class Word>
+  static TR_HD Range<Word> combine(Range<Word> a, Range<Word> b) {
+    return {Min::combine(a.least, b.least), Max::combine(a.largest, b.largest)};
+  }
+  template <class Word>
+  static TR_HD Word finish(Range<Word> a, int64_t) {
+    return a.least;
+  }
+  template <class Word>
+  static TR_HD Word second(Range<Word> a, Count) {
+    return a.largest;
+  }
+};
+
 // Where the first of the largest elements stands. NaN is larger than any other.
 struct ArgMax : Traits {
   template <class Word>

@@ -22,7 +22,7 @@ struct Form {
 };
 namespace forms {
 constexpr Form typed{Signature::typed, false}, plain{Signature::plain, false}, spread{Signature::spread, false},
-    spread_pair{Signature::spread, true}, paired{Signature::paired, false};
+    spread_pair{Signature::spread, true}, plain_pair{Signature::plain, true}, paired{Signature::paired, false};
 }
 constexpr Form form_of(Op op) {
   constexpr Form all[] = {

@@ -69,6 +69,8 @@ struct Traits {
   static constexpr bool has_correction = false;
   // second() makes another result of what was combined, for operators of two.
   static constexpr bool has_second = false;
+  // Both are results of order-free operators of one word, `First` and `Second`.
+  static constexpr bool has_two_extremes = false;
   // An accumulator's words are wider than the compute type.
   static constexpr bool has_wide_words = false;
   // NaN counts as nothing, so that integers have the sum's kernels. What is combined is a CountedSum.

@@ -177,6 +177,8 @@ constexpr Derivative DeviationAndMean{true, true, pair_backward<deviation_backwa
                                       pair_forward<deviation_forward, mean_forward>};
 constexpr Derivative Nansum{true, false, nansum_backward, nansum_forward};
 constexpr Derivative Nanmean{true, false, nanmean_backward, nanmean_forward};
+constexpr Derivative MinAndMax{true, true, pair_backward<extreme_backward, extreme_backward>,
+                               pair_forward<extreme_forward, extreme_forward>};
 }  // namespace derivatives
 
 }  // namespace

@@ -14,8 +14,17 @@ std::tuple<at::Tensor, at::Tensor> spread_pair(const at::Tensor& self, at::Optio
 }
 
 template <Op op>
+std::tuple<at::Tensor, at::Tensor> plain_pair(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
+  return call_pair({op, dim, keepdim, std::nullopt}, self);
+}
+
+template <Op op>
 void register_pair(torch::Library& m) {
-  if constexpr (is_pair(op)) m.impl(name(op), TORCH_FN(spread_pair<op>));
+  if constexpr (is_pair(op) && signature_of(op) == Signature::spread) {
+    m.impl(name(op), TORCH_FN(spread_pair<op>));
+  } else if constexpr (is_pair(op)) {
+    m.impl(name(op), TORCH_FN(plain_pair<op>));
+  }
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ struct Entry {
     } else if constexpr (signature_of(op) == Signature::spread) {
       m.impl(name_of_kernels(op).c_str(), TORCH_FN(spread));
     } else {
-      m.impl(name(op), TORCH_FN(untyped));
+      m.impl(name_of_kernels(op).c_str(), TORCH_FN(untyped));
     }
   }
   static void out(torch::Library& m) {

@@ -24,8 +24,12 @@ struct SymbolicDim {
     const int64_t d = known(dim);
     return call(spread_request(op, at::IntArrayRef(d), keepdim, correction), self);
   }
-  static std::tuple<at::Tensor, at::Tensor> pair(const at::Tensor& self, c10::SymInt dim, bool keepdim,
-                                                 const std::optional<at::Scalar>& correction) {
+  static std::tuple<at::Tensor, at::Tensor> plain_pair(const at::Tensor& self, c10::SymInt dim, bool keepdim) {
+    const int64_t d = known(dim);
+    return call_pair({op, at::IntArrayRef(d), keepdim, std::nullopt}, self);
+  }
+  static std::tuple<at::Tensor, at::Tensor> spread_pair(const at::Tensor& self, c10::SymInt dim, bool keepdim,
+                                                        const std::optional<at::Scalar>& correction) {
     const int64_t d = known(dim);
     return call_pair(spread_request(op, at::IntArrayRef(d), keepdim, correction), self);
   }
@@ -40,7 +44,12 @@ struct SymbolicDim {
     } else {
       m.impl(overload.c_str(), TORCH_FN(plain));
     }
-    if constexpr (is_pair(op)) m.impl((name(op) + std::string(".dim")).c_str(), TORCH_FN(pair));
+    const std::string of_pair = std::string(name(op)) + ".dim";
+    if constexpr (is_pair(op) && signature_of(op) == Signature::spread) {
+      m.impl(of_pair.c_str(), TORCH_FN(spread_pair));
+    } else if constexpr (is_pair(op)) {
+      m.impl(of_pair.c_str(), TORCH_FN(plain_pair));
+    }
   }
 };
 

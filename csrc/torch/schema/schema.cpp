@@ -26,11 +26,13 @@ void define_plain(torch::Library& m, const char* name) { define(m, name, ""); }
 void define_spread(torch::Library& m, const char* name) { define(m, name, kCorrection); }
 
 // Of one with two results: kernels give one tensor, whose last dim holds both (dispatch/pair.cpp).
-void define_spread_pair(torch::Library& m, const char* name) {
-  define(m, name_of_kernels(name), kCorrection);
-  m.def((name + kDims + kCorrection + ") -> (Tensor, Tensor)").c_str(), kTags);
-  m.def((name + kSymbolicDim + kCorrection + ") -> (Tensor, Tensor)").c_str(), kTags);
+void define_pair(torch::Library& m, const char* name, const std::string& options) {
+  define(m, name_of_kernels(name), options);
+  m.def((name + kDims + options + ") -> (Tensor, Tensor)").c_str(), kTags);
+  m.def((name + kSymbolicDim + options + ") -> (Tensor, Tensor)").c_str(), kTags);
 }
+void define_spread_pair(torch::Library& m, const char* name) { define_pair(m, name, kCorrection); }
+void define_plain_pair(torch::Library& m, const char* name) { define_pair(m, name, ""); }
 
 // Of two tensors, and the same of one and a mask.
 void define_two(torch::Library& m, const std::string& name, const std::string& out, const std::string& arguments) {

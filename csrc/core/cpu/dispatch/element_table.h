@@ -61,6 +61,22 @@ void chunks_of_halves(const char* bytes, int64_t chunks, Ahead, Int128* out) {
   out[0] = static_cast<Int128>(high) * (Int128(1) << 32) + low;
 }
 
+// Of two order-free operators, out[subtree] of both: from the caches, of a few chunks after each other.
+template <class Op, class T, class Acc>
+void chunks_of_extremes(const char* bytes, int64_t count, Ahead ahead, Acc* out) {
+  constexpr int64_t kAtOnce = 8;
+  using Word = word_of<Acc>;
+  for (int64_t c = 0; c < count; c += kAtOnce, bytes += kAtOnce * kChunk * sizeof(T)) {
+    Word first[kSubtrees], second[kSubtrees];
+    chunks<typename Op::First, T, Word>(bytes, smaller(kAtOnce, count - c), ahead, first);
+    chunks<typename Op::Second, T, Word>(bytes, smaller(kAtOnce, count - c), Ahead::Nothing, second);
+    for (int s = 0; s < kSubtrees; ++s) {
+      const Acc both{first[s], second[s]};
+      out[s] = c == 0 ? both : Op::combine(out[s], both);
+    }
+  }
+}
+
 // Whether elements are combined as they are: what the loops over strips, bundles and blocks are written for.
 template <class Op, class Acc>
 constexpr bool takes_elements = !Op::lifts && is_scalar<Acc>;
@@ -104,7 +120,11 @@ Elements<EndlessSum> endless() {
 
 template <class Op, class T, class Acc>
 Elements<Acc> common() {
-  if constexpr (!are_read<Op, Acc>) {
+  if constexpr (Op::has_two_extremes) {
+    Elements<Acc> e = converting<Op, T, Acc>();
+    e.chunks = chunks_of_extremes<Op, T, Acc>;
+    return e;
+  } else if constexpr (!are_read<Op, Acc>) {
     return converting<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, EndlessSum>::value) {
     return std::is_same<T, double>::value ? endless<Op>() : Elements<Acc>{};

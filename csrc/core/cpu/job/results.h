@@ -51,10 +51,17 @@ void write_words(const Acc* value, int64_t count, Count, char* bytes, int64_t st
 }
 
 // uint64 is reduced as an int64 of the same order.
-inline void write_flipped(const int64_t* value, int64_t count, Count, char* bytes, int64_t stride) {
+template <class Op, class Acc>
+void write_flipped(const Acc* value, int64_t count, Count n, char* bytes, int64_t stride) {
   uint64_t* out = reinterpret_cast<uint64_t*>(bytes);
-  for (int64_t i = 0; i < count; ++i) out[i * stride] = static_cast<uint64_t>(value[i]) ^ (uint64_t{1} << 63);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t finished = Op::finish(value[i], count_for<Op>(n));
+    out[i * stride] = static_cast<uint64_t>(finished) ^ (uint64_t{1} << 63);
+  }
 }
+// Whether a result is one of those.
+template <class Op, class Acc>
+constexpr bool may_be_flipped = Op::gives == Gives::Element && std::is_same<word_of<Acc>, int64_t>::value;
 
 template <class Op, class Acc>
 Write<Acc> writer_to(DType out) {
@@ -78,7 +85,7 @@ Write<Acc> writer_to(DType out) {
 template <class Op>
 struct SecondOf : Op {
   template <class Acc>
-  static TR_HD auto finish(Acc a, Count count) {
+  static TR_HD auto finish(Acc a, count_of<Op> count) {
     return Op::second(a, count);
   }
 };
@@ -87,6 +94,9 @@ struct SecondOf : Op {
 template <class Op, class Acc>
 Write<Acc> make_second_writer(const Problem& p) {
   if constexpr (Op::has_second) {
+    if constexpr (may_be_flipped<Op, Acc>) {
+      if (p.second != 0 && p.in == DType::UInt64) return write_flipped<SecondOf<Op>, Acc>;
+    }
     if (p.second != 0) return writer_to<SecondOf<Op>, Acc>(p.out);
   }
   return nullptr;
@@ -95,8 +105,8 @@ Write<Acc> make_second_writer(const Problem& p) {
 // Of the operator whose elements `Op`'s kernels combine: its finish, which may be another's than Op's.
 template <class Op, class Acc>
 Write<Acc> make_writer(const Problem& p) {
-  if constexpr (Op::selects && std::is_same<Acc, int64_t>::value) {
-    if (p.in == DType::UInt64) return write_flipped;
+  if constexpr (Op::selects && may_be_flipped<Op, Acc>) {
+    if (p.in == DType::UInt64) return write_flipped<Op, Acc>;
   }
   return with_operator(p.op, [&](auto tag) -> Write<Acc> {
     using Asked = typename decltype(tag)::type;

@@ -38,6 +38,12 @@ struct Sink : Target {
   uint32_t units;  // CTAs per output
 };
 
+// A result of elements that are integers of a mirrored order.
+template <class O, class Word>
+__device__ __forceinline__ Word mirrored_back(Word result, uint64_t mirror) {
+  return std::is_integral<Word>::value ? mirrored<O>(result, mirror) : result;
+}
+
 // A result before it is rounded. What has several words is mirrored back by its own finish, if at all.
 template <class O, class Acc>
 __device__ __forceinline__ auto finish(Acc v, count_of<O> count, Ending ending, uint64_t mirror) {
@@ -48,6 +54,8 @@ __device__ __forceinline__ auto finish(Acc v, count_of<O> count, Ending ending, 
     return ending == Ending::Root ? __builtin_sqrt(result) : result;
   } else if constexpr (O::skips_nan) {
     return ending == Ending::Quotient ? mean_of(v) : O::finish(v, count);
+  } else if constexpr (O::has_two_extremes) {
+    return mirrored_back<O>(O::finish(v, count), mirror);
   } else {
     return O::finish(v, count);
   }
@@ -86,13 +94,21 @@ template <class O, class Acc>
 __device__ __noinline__ void write_second(void* out, int64_t place, DType type, Count count, Acc v) {
   store<O>(out, place, type, O::second(v, count));
 }
+template <class O, class Acc>
+__device__ __noinline__ void write_second(void* out, int64_t place, DType type, uint64_t mirror, Acc v) {
+  store<O>(out, place, type, mirrored_back<O>(O::second(v, Count{}), mirror));
+}
 
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void write(const Target& t, int64_t place, Acc v) {
   if constexpr (O::has_second) {
-    if (t.second != 0) write_second<O>(t.to, place + t.second, t.type, t.count, v);
+    if constexpr (O::has_two_extremes) {
+      if (t.second != 0) write_second<O>(t.to, place + t.second, t.type, t.mirror, v);
+    } else {
+      if (t.second != 0) write_second<O>(t.to, place + t.second, t.type, t.count, v);
+    }
   }
   const bool likely = t.type == dtype_of<Likely>::value;
   const Count elements = count_at<O>(t, place);
