@@ -133,6 +133,16 @@ def test_gradient_of_zeros_is_zero(device):
     assert not torch.autograd.grad(grad.sum(), x)[0].isnan().any()
 
 
+def test_many_infinities(device):
+    """Of float64, whose squares have exponents of their own."""
+    for n in (3, 4, 300, 1024, 5000):
+        x = torch.full((n,), -math.inf, dtype=torch.float64)
+        for y, dim in ((x, None), (x[:, None].expand(-1, 3), 0), (x.expand(2, -1), 1)):
+            assert torch_reduce.norm2(y.to(device), dim).eq(math.inf).all()
+        x[n // 2] = math.nan
+        assert torch_reduce.norm2(x.to(device)).isnan()
+
+
 VECTORS = json.loads((TESTS / "data" / "norm2.json").read_text())["vectors"]
 
 

@@ -36,13 +36,14 @@ constexpr TR_HD EndlessSum no_square() { return {{0, -order::kLastExponent<int64
 
 TR_HD EndlessSum of_plain(double sum) { return sum == 0 ? no_square() : EndlessSum{order::scaled(sum)}; }
 
-// Two units apart, the lower one is nothing beside the upper one; but NaN stays.
+// Two units apart, the lower one is nothing beside the upper one; but an infinity stays, and so does NaN.
 TR_HD EndlessSum add(EndlessSum a, EndlessSum b) {
   const bool a_is_upper = a.exponent > b.exponent;
   const EndlessSum upper = a_is_upper ? a : b, lower = a_is_upper ? b : a;
   const int64_t apart = upper.exponent - lower.exponent;
-  const double factor = apart == 0 ? 1 : apart == 1 ? 1 / order::ScaleOf<double>::kUnit : 0;
-  return {order::scaled(upper.significand + lower.significand * factor, upper.exponent)};
+  constexpr double kDown = 1 / order::ScaleOf<double>::kUnit;
+  const double lowered = lower.significand * (apart > 0 ? kDown : 1) * (apart > 1 ? kDown : 1);
+  return {order::scaled(upper.significand + lowered, upper.exponent)};
 }
 
 // The square root of a sum of squares: of the significand, rounded once, with half the exponent.
