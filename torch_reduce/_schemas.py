@@ -18,6 +18,7 @@ class Operator:
             type, as an element of ``x``, an index or a count.
         takes_correction: whether it takes ``correction=``.
         gives_pair: whether it has two results.
+        takes_order: whether it takes ``ord=``.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Operator:
     takes_dtype: bool
     takes_correction: bool
     gives_pair: bool
+    takes_order: bool
 
     @property
     def takes_mask(self) -> bool:
@@ -54,7 +56,14 @@ def _operators(scans: bool) -> dict[str, Operator]:
             if scans == ("keepdim" in arguments) or "other" in arguments:
                 continue
             name = registered.removeprefix("_")
-            found[name] = Operator(name, packet, "dtype" in arguments, "correction" in arguments, name != registered)
+            found[name] = Operator(
+                name,
+                packet,
+                takes_dtype="dtype" in arguments,
+                takes_correction="correction" in arguments,
+                gives_pair=name != registered,
+                takes_order="ord" in arguments,
+            )
     return dict(sorted(found.items()))
 
 

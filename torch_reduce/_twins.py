@@ -1,5 +1,6 @@
 """The reductions in torch's own words, to compare with. Without NumPy, which a user may lack."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,8 +20,8 @@ def _logsumexp(x: Tensor, dim: Dims = None) -> Tensor:
     return torch.logsumexp(x, reduced_dims(x.ndim, dim))
 
 
-def _vector_norm(x: Tensor, dim: Dims = None) -> Tensor:
-    return torch.linalg.vector_norm(x, 2, reduced_dims(x.ndim, dim))
+def _vector_norm(order: float) -> Callable[..., Tensor]:
+    return lambda x, dim=None: torch.linalg.vector_norm(x, order, reduced_dims(x.ndim, dim))
 
 
 def _flat(function: Callable[[Tensor, int], Any]) -> Callable[..., Any]:
@@ -65,7 +66,12 @@ TWINS: dict[str, Callable[..., Tensor]] = {
     "argmax": _flat(torch.argmax),
     "argmin": _flat(torch.argmin),
     "logsumexp": _logsumexp,
-    "norm2": _vector_norm,
+    "norm": _vector_norm(2),
+    "norm0": _vector_norm(0),
+    "norm1": _vector_norm(1),
+    "norm2": _vector_norm(2),
+    "norm_inf": _vector_norm(math.inf),
+    "norm_minus_inf": _vector_norm(-math.inf),
     **{op: _both(function) for op, function in PAIRS.items()},
     "aminmax": _least_and_largest,
 }

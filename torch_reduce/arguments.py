@@ -88,6 +88,17 @@ def as_correction(correction: float | None, unbiased: bool | None) -> float | No
     return int(unbiased)
 
 
+def as_order(order: float) -> float:
+    """The order of a norm.
+
+    Raises:
+        TypeError: it is no real number.
+    """
+    if isinstance(order, bool) or not isinstance(order, int | float | torch.SymInt | torch.SymFloat):
+        raise TypeError(f"reduce: ord is a real number, got {order!r}")
+    return order
+
+
 def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]) -> tuple[Tensor | None, Any, bool]:
     """The tensor, dim and keepdim of a call that gives some of them by torch's other names.
 

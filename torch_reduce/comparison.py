@@ -26,7 +26,7 @@ from ._side_by_side import (
 from ._twins import PAIRS, TWINS, reduced_dims
 from .arguments import Dims, DType, as_dims, as_dtype, check
 
-_TORCH = {"sumsq": "torch.square, sum", "norm2": "torch.linalg.vector_norm"}  # else torch.<operator>
+_TORCH = {"sumsq": "torch.square, sum"}  # else torch.<operator>
 _NUMBERS = ("error, ulp", "us", "GB/s")
 _Found = tuple[float | None, int, bool | None, bool | None, bool | None]  # of a row, from error_ulp to same_alone
 
@@ -175,7 +175,7 @@ def compare(
         ours = {mode: _of_mode(op, mode, wanted, options) for mode in modes}
         result = _as_one(ours["deterministic"](x))  # which refuses what is wrong
         dims = [int(d) for d in reduced_dims(x.ndim, wanted)]
-        own = _TORCH.get(op, f"torch.{op}")
+        own = _TORCH.get(op, "torch.linalg.vector_norm" if op.startswith("norm") else f"torch.{op}")
         calls = {own: _of_torch(op, PAIRS.get(op) or TWINS.get(op), dims, out_type), **ours}
         exact = reference(x, wanted, op, result.dtype, operator.has_exact)
         nbytes = x.numel() * x.element_size() + result.numel() * result.element_size()
@@ -230,7 +230,7 @@ def _of_mode(op: str, mode: str, dim: Sequence[int] | int | None, options: dict[
     """The default mode is not named: it is called as one writes it."""
     function = getattr(functional, op)
     options = options if mode == "deterministic" else {**options, "mode": mode}
-    return lambda x: function(x, dim, **options)
+    return lambda x: function(x, dim=dim, **options)
 
 
 def _of_torch(op: str, twin: Callable[..., Any] | None, dims: Sequence[int], dtype: torch.dtype | None) -> Call:

@@ -23,7 +23,7 @@ from typing_extensions import Unpack
 
 from ._fast_calls import fast
 from ._schemas import REDUCTIONS, Operator
-from .arguments import Dims, DType, Mode, TorchNames, as_correction, as_dims, as_dtype, check, renamed
+from .arguments import Dims, DType, Mode, TorchNames, as_correction, as_dims, as_dtype, as_order, check, renamed
 from .jagged import is_jagged, reduce_jagged
 
 if TYPE_CHECKING:
@@ -301,6 +301,51 @@ def sumsq(
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
     return _call(_reduce.sumsq, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
+
+
+def norm(
+    x: Tensor | None = None,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: Mode = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The norm of order ``ord`` of ``x`` over ``dim``, as :func:`torch.linalg.vector_norm` has it.
+
+    - 2: the Euclidean norm, :func:`norm2`.
+    - 1: the sum of the magnitudes, ``norm1``, with the bits of ``sum(x.abs())``.
+    - 0: how many elements are not zero, ``norm0``.
+    - inf and -inf: the largest and the smallest magnitude, ``norm_inf`` and ``norm_minus_inf``.
+    - Any other: ``(sum |x|^ord)^(1 / ord)``, by fixed sequences of IEEE operations.
+
+    No tensor of magnitudes or powers is made. Powers and their sum have an exponent of their own, so they neither
+    overflow nor underflow on the way; their error is in docs/order.md. An ``ord`` of 2^40 or more counts as infinite.
+    NaN among the elements gives NaN, but for ``ord`` 0. The norm of no elements is 0. Gradients are those of torch.
+
+    Args:
+        x: tensor of a floating type, of any shape and strides.
+        ord: the order, any real number.
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        keepdim: whether reduced dims stay, with size 1.
+        dtype: floating output type; by default that of ``x``. Elements are not rounded to it first.
+        mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
+        out: written to and returned, as in :func:`sum`.
+
+    Returns:
+        Tensor of the output type on the device of ``x``.
+
+    Raises:
+        TypeError: ``ord`` is no number, or as in :func:`sum`.
+        RuntimeError: the elements or the output type are not floating; a negative or infinite order of no elements; or
+            as in :func:`sum`.
+        IndexError, ValueError, NotImplementedError: as in :func:`sum`.
+    """
+    order = as_order(ord)
+    return _call(_reduce.norm, x, dim, keepdim, out, names, ord=order, dtype=as_dtype(dtype), mode=mode)
 
 
 def norm2(
@@ -693,8 +738,28 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
     ) -> Tensor:
         return _call(operator.packet, x, dim, keepdim, out, names, correction=as_correction(correction, unbiased))
 
+    def of_order(
+        x: Tensor | None = None,
+        dim: Dims = None,
+        keepdim: bool = False,
+        *,
+        ord: float = 2,
+        dtype: DType | None = None,
+        mode: Mode = "deterministic",
+        out: Tensor | None = None,
+        **names: Unpack[TorchNames],
+    ) -> Tensor:
+        order = as_order(ord)
+        return _call(operator.packet, x, dim, keepdim, out, names, ord=order, dtype=as_dtype(dtype), mode=mode)
+
     function, like = (
-        (typed, sum) if operator.takes_dtype else (spread, var) if operator.takes_correction else (plain, amax)
+        (of_order, norm)
+        if operator.takes_order
+        else (typed, sum)
+        if operator.takes_dtype
+        else (spread, var)
+        if operator.takes_correction
+        else (plain, amax)
     )
     function.__name__ = function.__qualname__ = operator.name
     function.__doc__ = (
@@ -717,6 +782,7 @@ __all__ = [
     "mean",
     "nanmean",
     "nansum",
+    "norm",
     "norm2",
     "prod",
     "std",

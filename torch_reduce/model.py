@@ -6,7 +6,7 @@ some milliseconds.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ._twins import Dims, reduced_dims
 from .elementary import exp_of_near, log_of_normal, numbers_of_exp
+from .power_model import powers, root
 from .variance_model import added_moments, deviation, mean, moments, no_moments, variance
 
 # Significant bits and the exponent of the smallest normal number.
@@ -112,6 +113,10 @@ def _root(pair: np.ndarray, n: int) -> np.ndarray:
     odd = pair["exponent"] & 1
     root = np.sqrt(np.ldexp(pair["significand"], odd.astype(np.int32)))
     return _unscaled(_scaled(root, (pair["exponent"] - odd) // 2), n)
+
+
+def _magnitudes(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    return np.abs(x)
 
 
 def _one(pair: np.dtype) -> tuple:
@@ -238,6 +243,7 @@ class Meaning:
     extremes: tuple[np.ufunc, ...] = ()  # in place of all that: each result is one of the elements
     index: bool = False  # the result is the index of an element
     skips_nan: bool = False  # NaN counts as nothing
+    magnitude: bool = False  # extremes are those of magnitudes
     tests: bool = False  # elements convert to bool first
     result: Callable[[torch.dtype], torch.dtype] | None = None  # its type; None: as dtype= has it
     natural: Callable[[torch.dtype], torch.dtype] | None = None  # its type without dtype=; None: that of torch.sum
@@ -332,9 +338,29 @@ MEANING = {
         integers=False,
         skips_nan=True,
     ),
+    "norm0": Meaning(tests=True, finish=_as_it_is, integers=False),
+    "norm1": Meaning(lift=_magnitudes, integers=False),
+    "norm_inf": Meaning(extremes=(np.maximum,), magnitude=True, integers=False),
+    "norm_minus_inf": Meaning(extremes=(np.minimum,), magnitude=True, integers=False),
     "any": Meaning(tests=True, finish=_is_any, result=_truth),
     "all": Meaning(tests=True, finish=_is_all, result=_truth),
 }
+
+MEANING["norm"] = MEANING["norm2"]
+NORMS: dict[float, str] = {0: "norm0", 1: "norm1", 2: "norm2", math.inf: "norm_inf", -math.inf: "norm_minus_inf"}
+"""Operators that are the norm of an order."""
+
+
+def _of_order(order: float) -> Meaning:
+    """The norm of any other one."""
+
+    def lift(x: np.ndarray, index: np.ndarray) -> np.ndarray:
+        return _scaled(*powers(x, order))
+
+    def finish(total: np.ndarray, n: int) -> np.ndarray:
+        return _unscaled(_scaled(*root(total["significand"], total["exponent"], order, n)), n)
+
+    return replace(MEANING["norm2"], lift=lift, finish=finish)
 
 
 def canonical(x: np.ndarray, op: str = "sum") -> np.ndarray:
@@ -427,23 +453,26 @@ def model(
     dtype: torch.dtype | None = None,
     correction: float | None = None,
     count: Tensor | None = None,
+    ord: float = 2,
 ) -> Tensor:
     """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor. Of two results, the last
     dim holds both. ``count``, of the result's shape, is what is divided by in place of the number of elements.
     """
+    other = NORMS.get(ord) if op == "norm" else op
+    meaning, op = (_of_order(ord), op) if other is None else (MEANING[other], other)
     shape = result_shape(x.shape, dim, keepdim, op=op)
     elements = rows(x, dim)
-    meaning = MEANING[op]
-    if meaning.extremes:
-        return torch.stack([_extreme(elements, each) for each in meaning.extremes], -1).reshape(shape)
     dtype = output_dtype(op, x.dtype, dtype)
+    if meaning.extremes:
+        elements = elements.abs() if meaning.magnitude else elements
+        return torch.stack([_extreme(elements, each) for each in meaning.extremes], -1).reshape(shape).to(dtype)
     if dtype == torch.bool or meaning.tests:
         elements = elements != 0
     if elements.dtype in FORMAT:
         elements = elements.float()
     if dtype.is_floating_point and x.dtype in (torch.int64, torch.uint64) and not meaning.outgrows_integers:
         return round_once(_exact_sum(elements, meaning, count), dtype).reshape(shape)
-    compute = elements.dtype if meaning.selects else compute_dtype(op, x.dtype, dtype)
+    compute = elements.dtype if meaning.selects else torch.int64 if meaning.tests else compute_dtype(op, x.dtype, dtype)
     with np.errstate(all="ignore"):
         values = meaning.lift(elements.numpy().astype(numpy_type(compute)), np.arange(elements.shape[1]))
         if compute == torch.int64 and not meaning.index:

@@ -69,9 +69,11 @@ OPS = tuple(REDUCTIONS)
 
 
 def function_of(op: str) -> Callable[..., Tensor]:
-    """The function of ``torch_reduce``; of two results, one that gives both in the last dim of one tensor."""
+    """The function of ``torch_reduce``; of two results, one that gives both in the last dim of one tensor; of an order,
+    one that takes it by name."""
     operator = REDUCTIONS[op]
-    return functional.function_of(operator) if operator.gives_pair else getattr(functional, op)
+    other = operator.gives_pair or operator.takes_order
+    return functional.function_of(operator) if other else getattr(functional, op)
 
 
 def operator_of(op: str) -> torch._ops.OpOverloadPacket:
@@ -106,7 +108,7 @@ def gives_index(op: str) -> bool:
 
 def has_gradient(op: str) -> bool:
     """Whether it has one: not where the result is an index, a count or a truth."""
-    return not (MEANING[op].index or MEANING[op].tests)
+    return not (MEANING[op].index or (MEANING[op].tests and MEANING[op].integers))
 
 
 def skips_nan(op: str) -> bool:
@@ -130,8 +132,8 @@ def takes_integers(op: str) -> bool:
 
 
 def gives_floating(op: str) -> bool:
-    """Whether an operator has floating results alone."""
-    return wants_floating(op) or MEANING[op].natural is not None
+    """Whether an operator has floating results alone, of floating elements."""
+    return wants_floating(op) or MEANING[op].natural is not None or MEANING[op].skips_nan
 
 
 # ---- fills --------------------------------------------------------------------------------------------

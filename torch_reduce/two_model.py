@@ -10,8 +10,8 @@ from .model import MEANING, compute_dtype, model, numpy_type, output_dtype
 
 def identity_of(op: str, dtype: torch.dtype) -> float | bool:
     """An element that changes no result of ``op``."""
-    extreme = MEANING[op].extreme
-    if extreme is not None:
+    if MEANING[op].extremes:
+        (extreme,) = MEANING[op].extremes
         if dtype == torch.bool:
             return extreme is np.minimum
         if dtype.is_floating_point:

@@ -21,7 +21,7 @@ Status check_types(const Reduction& r) {
   if (static_cast<int>(r.op) >= kOps) return Status::bad_op;
   if (traits_of(static_cast<torch_reduce::Op>(r.op)).role != Role::None) return Status::bad_op;
   const TraitsOf traits = traits_of(static_cast<torch_reduce::Op>(r.op));
-  const bool has_mode = signature_of(static_cast<torch_reduce::Op>(r.op)) == Signature::typed;
+  const bool has_mode = takes_dtype(signature_of(static_cast<torch_reduce::Op>(r.op)));
   if (r.scan && !has_scan(static_cast<torch_reduce::Op>(r.op))) return Status::bad_op;
   if (r.scan && r.mode == Mode::exact) return Status::unsupported_mode;
   if (r.mode > Mode::exact || (has_mode && r.mode == Mode::exact && !traits.has_exact)) return Status::unsupported_mode;
@@ -132,12 +132,14 @@ Status describe(const Reduction& r, Problem& p) noexcept {
   const auto op = static_cast<torch_reduce::Op>(r.op);
   const int64_t second = !is_pair(op) ? 0 : r.out_second != 0 ? r.out_second : results(r, reduced);
   if (share_a_place(r, left_out, out_strides, second)) return Status::bad_strides;
-  const bool has_mode = signature_of(op) == Signature::typed;
+  const bool has_mode = takes_dtype(signature_of(op));
   const auto scan = r.scan ? std::optional(stride_of_scan(r, reduced, out_strides)) : std::nullopt;
   p = build_problem({op, has_mode ? static_cast<torch_reduce::Mode>(r.mode) : torch_reduce::Mode::Deterministic,
                      static_cast<torch_reduce::DType>(r.in), static_cast<torch_reduce::DType>(r.out), 16, r.ndim,
-                     r.sizes, strides, reduced, out_strides, r.correction, second, scan});
-  return traits_of(op).selects && p.layout.n == 0 ? Status::no_elements : Status::success;
+                     r.sizes, strides, reduced, out_strides, traits_of(op).has_order ? r.order : r.correction, second,
+                     scan});
+  const bool is_inverse = traits_of(p.op).has_order && p.correction < 0;
+  return (traits_of(p.op).selects || is_inverse) && p.layout.n == 0 ? Status::no_elements : Status::success;
 }
 
 Status check_pointers(const void* in, const void* out, Problem& p) noexcept {

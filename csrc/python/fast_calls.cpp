@@ -28,8 +28,9 @@ struct TensorObject {
 };
 const at::Tensor& tensor_of(PyObject* x) { return reinterpret_cast<TensorObject*>(x)->tensor; }
 
-// In the order of operators.def's signatures. `out`, and other names of these, are for the function of Python.
-enum Name { kX, kDim, kKeepdim, kDtype, kMode, kCorrection, kNames };
+// In the order of operators.def's signatures; of a norm, the order is the second one. `out`, and other names of these,
+// are for the function of Python.
+enum Name { kX, kDim, kKeepdim, kDtype, kMode, kCorrection, kOrd, kNames };
 using Given = std::array<PyObject*, kNames>;  // borrowed; null where an argument is not given
 std::array<PyObject*, kNames> names;          // interned, as are those of a call
 
@@ -48,11 +49,14 @@ Function describe(const std::string& name) {
   const Op op = scan ? op_of(*scan) : parse_op(name);
   const Request request{op, std::nullopt, false, std::nullopt, "deterministic", 1, scan};
   const Signature takes = signature_of(request);
-  const bool is_typed = takes == Signature::typed, is_spread = takes == Signature::spread;
+  const bool is_typed = takes_dtype(takes), is_spread = takes == Signature::spread;
+  const bool is_norm = takes == Signature::of_order;
   return {request,
           is_pair(op),
-          {true, true, !scan, is_typed, is_typed && !scan, is_spread},
-          scan || is_spread ? 2 : 3,  // torch's third argument of a variance may be another
+          {true, true, !scan, is_typed, is_typed && !scan, is_spread, is_norm},
+          is_norm             ? 4
+          : scan || is_spread ? 2  // torch's third argument of a variance may be another
+                              : 3,
           nullptr};
 }
 
@@ -65,7 +69,8 @@ bool is_unwatched() {
 
 bool match(const Function& f, PyObject* const* values, Py_ssize_t positional, PyObject* keywords, Given& given) {
   if (positional > f.positional) return false;
-  for (Py_ssize_t i = 0; i < positional; ++i) given[i] = values[i];
+  constexpr Name kOfNorms[] = {kX, kOrd, kDim, kKeepdim};
+  for (Py_ssize_t i = 0; i < positional; ++i) given[f.takes[kOrd] ? kOfNorms[i] : i] = values[i];
   const Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* keyword = PyTuple_GetItem(keywords, i);
@@ -87,6 +92,13 @@ bool read_int(PyObject* from, int64_t& to) {
   int overflow = 0;
   to = PyLong_AsLongLongAndOverflow(from, &overflow);
   return overflow == 0;
+}
+
+bool read_float(PyObject* from, double& to) {
+  if (!PyFloat_CheckExact(from) && !PyLong_CheckExact(from)) return false;
+  to = PyFloat_AsDouble(from);
+  if (PyErr_Occurred()) return PyErr_Clear(), false;
+  return true;
 }
 
 using Dims = c10::SmallVector<int64_t, 8>;
@@ -128,9 +140,13 @@ bool read(const Given& given, Request& request, Dims& dims) {
     request.mode = {text, static_cast<size_t>(size)};
   }
   if (PyObject* correction = given[kCorrection]; correction && correction != Py_None) {
-    if (!PyFloat_CheckExact(correction) && !PyLong_CheckExact(correction)) return false;
-    request.correction = PyFloat_AsDouble(correction);
-    if (PyErr_Occurred()) return PyErr_Clear(), false;
+    if (!read_float(correction, request.correction)) return false;
+  }
+  if (traits_of(request.op).has_order) {
+    double ord = 2;
+    if (given[kOrd] && !read_float(given[kOrd], ord)) return false;
+    request.op = norm_of(ord);
+    request.correction = ord;
   }
   return true;
 }
@@ -242,7 +258,7 @@ PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit_fast_calls() {
   using namespace torch_reduce;
-  constexpr const char* kSpelled[kNames] = {"x", "dim", "keepdim", "dtype", "mode", "correction"};
+  constexpr const char* kSpelled[kNames] = {"x", "dim", "keepdim", "dtype", "mode", "correction", "ord"};
   for (int i = 0; i < kNames; ++i) names[i] = PyUnicode_InternFromString(kSpelled[i]);
   return PyModule_Create(&definition);
 }

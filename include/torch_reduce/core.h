@@ -87,6 +87,7 @@ struct Reduction {
                                          // to its second one; 0: all second ones follow all first ones
   bool scan = false;                     // a result for every element, of the elements up to it along the one dim that
                                          // is reduced: of sum, prod and logsumexp (torch_reduce/scans.def)
+  double order = 2;                      // of norm
 };
 
 // Threads for the host: parallel_for runs task(context, begin, end) over pieces of [0, count), of at least `grain`

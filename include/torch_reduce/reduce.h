@@ -49,6 +49,9 @@ using SpreadPair = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::Opt
                                                       const std::optional<at::Scalar>&);
 using PlainPair = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::OptionalIntArrayRef, bool);
 
+using OfOrder = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const at::Scalar&,
+                           std::optional<at::ScalarType>, c10::string_view);
+
 template <class Signature>
 c10::TypedOperatorHandle<Signature> find(const char* name) {
   TORCH_CHECK(registered(), "libtorch_reduce is linked, but has not registered its operators");
@@ -106,6 +109,13 @@ inline const char* mode_name(Mode mode) {
     static const auto op = detail::find<detail::PlainPair>("reduce::" #name);                                        \
     return op.call(self, dim, keepdim);                                                                              \
   }
+#define TORCH_REDUCE_FUNCTION_of_order(name)                                                 \
+  inline at::Tensor name(const at::Tensor& self, const at::Scalar& ord = 2,                  \
+                         at::OptionalIntArrayRef dim = std::nullopt, bool keepdim = false,   \
+                         const Options& options = {}) {                                      \
+    static const auto op = detail::find<detail::OfOrder>("reduce::" #name);                  \
+    return op.call(self, dim, keepdim, ord, options.dtype, detail::mode_name(options.mode)); \
+  }
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TORCH_REDUCE_FUNCTION_##signature(name)
 #include <torch_reduce/operators.def>
 #undef TORCH_REDUCE_FUNCTION_typed
@@ -114,6 +124,7 @@ inline const char* mode_name(Mode mode) {
 #undef TORCH_REDUCE_FUNCTION_spread_pair
 #undef TORCH_REDUCE_FUNCTION_paired
 #undef TORCH_REDUCE_FUNCTION_plain_pair
+#undef TORCH_REDUCE_FUNCTION_of_order
 
 // The scans along a dim, with what torch_reduce/scans.def says of each. A result has the bits of the reduction of the
 // elements up to its own.

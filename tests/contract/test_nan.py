@@ -1,12 +1,14 @@
 """nansum and nanmean: without NaN the bits of sum and mean, and with it those of what is left."""
 
+import json
 from fractions import Fraction
 
 import pytest
 import torch
+from folders import TESTS
 
 import torch_reduce
-from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, fill, model
+from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, bits, fill, model
 
 NAN, INF = float("nan"), float("inf")
 every_float = pytest.mark.parametrize("dtype", FLOATING, ids=str)
@@ -113,6 +115,20 @@ def test_gradients_are_those_of_torch(op, device):
     nothing = torch.full((3,), NAN, device=device, requires_grad=True)
     grads = [torch.autograd.grad(run(nothing), nothing)[0] for run in (ours, theirs)]
     torch.testing.assert_close(*grads, equal_nan=True)
+
+
+VECTORS = json.loads((TESTS / "data" / "nan.json").read_text())["vectors"]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: v["n"])
+def test_follows_its_vectors(vector, device):
+    """Bits that stay, whatever becomes of model and kernels."""
+    for dtype in (torch.float32, torch.float64):
+        width = 8 * dtype.itemsize
+        x = fill((vector["n"],), dtype, op="nansum").to(device)
+        for op in ("nansum", "nanmean"):
+            result = bits(getattr(torch_reduce, op)(x)).item() % 2**width
+            assert f"{result:0{width // 4}x}" == vector[f"{op}_{width}"]
 
 
 @pytest.mark.parametrize("op", ["nansum", "nanmean"])

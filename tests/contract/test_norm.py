@@ -139,8 +139,9 @@ def test_many_infinities(device):
         x = torch.full((n,), -math.inf, dtype=torch.float64)
         for y, dim in ((x, None), (x[:, None].expand(-1, 3), 0), (x.expand(2, -1), 1)):
             assert torch_reduce.norm2(y.to(device), dim).eq(math.inf).all()
+            assert torch_reduce.norm(y.to(device), 3, dim).eq(math.inf).all()
         x[n // 2] = math.nan
-        assert torch_reduce.norm2(x.to(device)).isnan()
+        assert torch_reduce.norm2(x.to(device)).isnan() and torch_reduce.norm(x.to(device), 3).isnan()
 
 
 VECTORS = json.loads((TESTS / "data" / "norm2.json").read_text())["vectors"]

@@ -21,19 +21,8 @@ LAYOUTS += ["columns of segments", "columns of segments", "across memory", "acro
 LAYOUTS += ["across memory, of long rows", "any"]
 INTEGERS = [torch.bool, torch.uint8, torch.int8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16]
 # Operators whose accumulators have several words, and one of the tests.
-WORDS = [
-    "moments",
-    "logsumexp",
-    "argmax",
-    "argmin",
-    "var",
-    "std",
-    "var_mean",
-    "std_mean",
-    "nansum",
-    "nanmean",
-    "aminmax",
-]
+WORDS = ["moments", "logsumexp", "argmax", "argmin", "var", "std", "var_mean", "std_mean", "nansum", "nanmean"]
+WORDS += ["aminmax", "norm1", "norm_inf", "norm_minus_inf", "norm"]
 
 
 class Draw:

@@ -25,6 +25,7 @@ INSTANCES += [
     ("Nansum", "float"),
     ("MinAndMax", "float"),
     ("MinAndMax", "int64_t"),
+    ("NormOfOrder", "Endless"),
     ("Variance", "float"),
 ]
 ROWS = [EMULATOR / "torch_reduce" / "operators.def", ROOT / "include" / "torch_reduce" / "operators.def"]
@@ -245,8 +246,8 @@ def run(kernels, case):
     planned = Planned()
     status = call(kernels, case, x.data_ptr(), out.data_ptr(), planned)
     assert status == 0, f"{case}: status {status}, {kernels.emulator_failure().decode()}"
-    keywords = {} if MEANING[case.op].selects else {"dtype": case.out}
-    expected = model(x, case.reduced, op=case.op, **keywords)
+    keywords = {} if case.op in REDUCTIONS and not REDUCTIONS[case.op].takes_dtype else {"dtype": case.out}
+    expected = model(x, case.reduced, op=case.op, ord=3, **keywords)
     assert_same_bits(out.clone(), expected, f"{planned.kind}: {case}")
     beside = torch.ones(len(results), dtype=torch.bool)
     placed(beside, *of_results).fill_(False)

@@ -18,7 +18,7 @@ from torch_reduce._schemas import REDUCTIONS, SCANS
 from torch_reduce.scan_model import SCANNED
 from torch_reduce.testing import assert_same_bits, fill, has_gradient
 
-OPERATORS = REDUCTIONS | SCANS
+OPERATORS = {name: each for name, each in (REDUCTIONS | SCANS).items() if not each.takes_order}
 every_operator = pytest.mark.parametrize("name", OPERATORS)
 pytestmark = pytest.mark.skipif(_fast_calls._module is None, reason="built without Python's headers")
 
@@ -206,3 +206,21 @@ def test_gradients_and_transforms(name):
         assert not tensors(function(leaf, 1))[0].requires_grad
     with torch.inference_mode():
         assert tensors(function(x, 1))[0].is_inference()
+
+
+def test_norms(device):
+    """Of which the order is the second argument."""
+    x = fill((3, 4, 5), torch.float32).to(device)
+    for order in (2, 1, 0, 3, 0.5, float("inf"), -float("inf")):
+        for arguments, options in (((order,), {}), ((order, 1, True), {}), ((), {"ord": order, "dim": [0, 2]})):
+            (result,), in_python = passes_python("norm", x, *arguments, **options)
+            assert not in_python, (arguments, options)
+            names = dict(zip(("ord", "dim", "keepdim"), arguments, strict=False)) | options
+            assert_same_bits(result, torch.ops.reduce.norm(x, **names))
+    for given in ((x, None), (x, "fro"), (x, 2, "1"), (x, 2, 1, 1), (x, 1j)):
+        for call in (torch_reduce.norm, torch_reduce.norm.__wrapped__):
+            with pytest.raises(TypeError):
+                call(*given)
+    (result,), in_python = passes_python("norm", x, np.float64(3))
+    assert in_python
+    assert_same_bits(result, torch_reduce.norm(x, 3))

@@ -1,6 +1,8 @@
 // The largest and the smallest element, and where they stand.
 #pragma once
 
+#include <torch_reduce/scaled.h>
+
 #include <limits>
 #include <type_traits>
 
@@ -94,6 +96,7 @@ struct MinAndMax : Traits {
   static constexpr bool masks_missing = true;  // no element is neither less nor larger
   static constexpr bool selects = true;
   static constexpr bool has_second = true, has_two_extremes = true;
+  static constexpr bool may_take_magnitudes = true;
   static constexpr bool has_few_kernels = true;
   template <class Word>
   static TR_HD Range<Word> lift(Word x) {
@@ -119,6 +122,31 @@ struct MinAndMax : Traits {
   template <class Word>
   static TR_HD Word second(Range<Word> a, Count) {
     return a.largest;
+  }
+};
+
+// The largest and the smallest magnitude.
+struct NormInf : MinAndMax {
+  static constexpr Gives gives = Gives::Floating;
+  static constexpr Ending ending = Ending::Largest;
+  static constexpr bool is_real = true;
+  static constexpr bool refuses_integers = true;
+  static constexpr bool takes_magnitudes = true;
+  static constexpr bool widens_on_cuda = true;
+  template <class Word>
+  static TR_HD Range<Word> lift(Word x) {
+    return MinAndMax::lift(order::magnitude_of(x));
+  }
+  template <class Word>
+  static TR_HD Word finish(Range<Word> a, int64_t) {
+    return a.largest;
+  }
+};
+struct NormMinusInf : NormInf {
+  static constexpr Ending ending = Ending::Own;
+  template <class Word>
+  static TR_HD Word finish(Range<Word> a, int64_t) {
+    return a.least;
   }
 };
 

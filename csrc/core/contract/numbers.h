@@ -42,6 +42,12 @@ TR_HD T mean_of(const CountedSum<T>& a) {
   return sum_of(a) / static_cast<T>(static_cast<std::make_unsigned_t<typename CountedSum<T>::Count>>(a.count));
 }
 
+// NaN, unless all n elements are numbers.
+template <class T>
+TR_HD T sum_if_all(const CountedSum<T>& a, int64_t n) {
+  return a.count == static_cast<typename CountedSum<T>::Count>(n) ? sum_of(a) : std::numeric_limits<T>::quiet_NaN();
+}
+
 // Integers have the kernels of Sum: none is NaN.
 struct Nansum : Traits {
   template <class Word>
@@ -49,6 +55,7 @@ struct Nansum : Traits {
   static constexpr bool lifts = true;
   static constexpr bool is_real = true;
   static constexpr bool skips_nan = true;
+  static constexpr bool may_take_magnitudes = true;
   static constexpr bool has_few_kernels = true;
   template <class T>
   static TR_HD CountedSum<T> lift(T x) {
@@ -89,6 +96,24 @@ struct Nanmean : Nansum {
   template <class T>
   static TR_HD T finish(const CountedSum<T>& a, int64_t) {
     return mean_of(a);
+  }
+};
+
+// The sum of the magnitudes, or NaN.
+struct Norm1 : Nansum {
+  static constexpr Gives gives = Gives::Floating;
+  static constexpr Ending ending = Ending::IfAll;
+  static constexpr bool refuses_integers = true;
+  static constexpr bool counts = true;
+  static constexpr bool takes_magnitudes = true;
+  static constexpr bool widens_on_cuda = true;
+  template <class T>
+  static TR_HD CountedSum<T> lift(T x) {
+    return Nansum::lift(order::magnitude_of(x));
+  }
+  template <class T>
+  static TR_HD T finish(const CountedSum<T>& a, int64_t n) {
+    return sum_if_all(a, n);
   }
 };
 

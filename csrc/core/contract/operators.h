@@ -11,6 +11,7 @@
 #include "core/contract/extremes.h"
 #include "core/contract/log_sum_exp.h"
 #include "core/contract/numbers.h"
+#include "core/contract/power.h"
 #include "core/contract/traits.h"
 #include "core/contract/variance.h"
 
@@ -63,6 +64,13 @@ struct CountNonzero : Sum {
   static constexpr bool tests = true;
   static constexpr bool has_exact = false;
   static constexpr bool widens_on_cuda = false;
+};
+
+// The same as a norm.
+struct Norm0 : CountNonzero {
+  static constexpr Gives gives = Gives::Floating;
+  static constexpr bool refuses_integers = true;
+  static constexpr bool widens_on_cuda = true;
 };
 
 // Whether any element is not zero, from their count.
@@ -238,6 +246,7 @@ constexpr bool sums_in_128_bits = O::adds && !O::lifts;
 // Whether a type is one of the operator's compute types.
 template <class O, class Word>
 constexpr bool computes_in = std::is_same<Word, Int128>::value    ? sums_in_128_bits<O>
+                             : O::has_order                       ? std::is_same<Word, Endless>::value
                              : std::is_same<Word, Endless>::value ? O::has_wider_kernels
                                                                   : !(O::is_real && is_integer<Word>);
 

@@ -11,9 +11,12 @@ enum class Op : uint8_t {
 #include <torch_reduce/operators.def>
 };
 
-// What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing, or a correction; or a second
-// tensor, dtype and mode.
-enum class Signature : uint8_t { typed, plain, spread, paired };
+// What an operator takes beside the tensor, dim and keepdim: dtype and mode, or nothing, or a correction, or an order
+// and dtype and mode; or a second tensor, dtype and mode.
+enum class Signature : uint8_t { typed, plain, spread, of_order, paired };
+constexpr bool takes_dtype(Signature s) {
+  return s == Signature::typed || s == Signature::of_order || s == Signature::paired;
+}
 
 // The same, and whether it has two results.
 struct Form {
@@ -22,7 +25,8 @@ struct Form {
 };
 namespace forms {
 constexpr Form typed{Signature::typed, false}, plain{Signature::plain, false}, spread{Signature::spread, false},
-    spread_pair{Signature::spread, true}, plain_pair{Signature::plain, true}, paired{Signature::paired, false};
+    spread_pair{Signature::spread, true}, plain_pair{Signature::plain, true}, of_order{Signature::of_order, false},
+    paired{Signature::paired, false};
 }
 constexpr Form form_of(Op op) {
   constexpr Form all[] = {
@@ -51,7 +55,8 @@ inline const char* name(Op op) {
 struct TraitsOf {
   int words, words_of_integers, words_of_endless;  // of an accumulator, by the kind of the compute type
   bool lifts, lifts_integers, fits_vectors, needs_index, adds, selects, tests, mirrored, refuses_integers, skips_nan,
-      counts, outgrows_integers, computes_wider, has_wider_kernels, has_few_kernels, has_exact, sums_in_128_bits;
+      counts, may_take_magnitudes, takes_magnitudes, has_order, outgrows_integers, computes_wider, has_wider_kernels,
+      has_few_kernels, has_exact, sums_in_128_bits;
   Gives gives;
   Ending ending;
   Role role;
@@ -81,6 +86,9 @@ constexpr TR_HD TraitsOf traits_of() {
           O::refuses_integers,
           O::skips_nan,
           O::counts,
+          O::may_take_magnitudes,
+          O::takes_magnitudes,
+          O::has_order,
           O::outgrows_integers,
           O::computes_wider,
           O::has_wider_kernels,
@@ -176,7 +184,7 @@ struct KernelsOf;
 #include <torch_reduce/operators.def>
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels)                                                       \
   static_assert(std::is_same<Struct, Kernels>::value || Struct::tests || Struct::mirrored ||                          \
-                    Struct::ending != Ending::Own || is_pair(Op::Struct),                                             \
+                    Struct::ending != Ending::Own || Struct::takes_magnitudes || is_pair(Op::Struct),                 \
                 "kernels are another operator's where reading, ending, mirror or a second result is the difference"); \
   static_assert(!is_pair(Op::Struct) || Kernels::has_second, "these kernels make one result");
 #include <torch_reduce/operators.def>
@@ -199,6 +207,15 @@ TR_HD auto with_operator(Op op, F f) {
   return f(OperatorTag<Sum>{});
 }
 
+// The norm of an order.
+inline Op norm_of(double order) {
+  if (order == 2) return Op::Norm2;
+  if (order == 1) return Op::Norm1;
+  if (order == 0) return Op::Norm0;
+  if (order >= kInfiniteOrder) return Op::NormInf;
+  return order <= -kInfiniteOrder ? Op::NormMinusInf : Op::NormOfOrder;
+}
+
 // The operator that does the work where elements are integers.
 inline Op of_integers(Op op) { return traits_of(op).skips_nan ? Op::Sum : op; }
 
@@ -210,12 +227,14 @@ inline bool is_order_free(Op op, DType compute) { return traits_of(op).selects |
 // few operators compute one step wider.
 inline DType compute_type(Op op, DType in, DType out) {
   if (traits_of(op).selects) return !is_floating(in) ? DType::Int64 : in == DType::Float64 ? in : DType::Float32;
-  if (!is_floating(out)) return DType::Int64;
+  if (!is_floating(out) || traits_of(op).tests) return DType::Int64;
   if (!is_floating(in)) {
     const bool is_wide = traits_of(op).sums_in_128_bits && size_of(in) == 8;
     return traits_of(op).outgrows_integers ? DType::Float64 : is_wide ? DType::Int128 : DType::Int64;
   }
-  if (traits_of(op).computes_wider) return in == DType::Float64 ? DType::Endless : DType::Float64;
+  if (traits_of(op).computes_wider) {
+    return in == DType::Float64 || traits_of(op).has_order ? DType::Endless : DType::Float64;
+  }
   return in == DType::Float64 || out == DType::Float64 ? DType::Float64 : DType::Float32;
 }
 

@@ -10,7 +10,7 @@ namespace torch_reduce {
 enum class Gives : uint8_t { Chosen, Floating, Element, Int64, Truth };
 
 // What becomes of what was combined: the operator's own finish. Kernels that serve several operators know the others.
-enum class Ending : uint8_t { Own, Quotient, IsAny, IsAll, Root };
+enum class Ending : uint8_t { Own, Quotient, IsAny, IsAll, Root, IfAll, Largest };
 
 // What a finish may ask beside what was combined: the elements, and the degrees of freedom that they leave.
 struct Count {
@@ -77,6 +77,11 @@ struct Traits {
   static constexpr bool skips_nan = false;
   // The result depends on a count of elements among the words, which is right below 2^32 in words of fp32.
   static constexpr bool counts = false;
+  // Floating elements may lose their signs as they are loaded; and they do.
+  static constexpr bool may_take_magnitudes = false, takes_magnitudes = false;
+  // The count that finish() takes has the order of a norm, which a caller names, in place of the degrees of freedom;
+  // elements have it too (power.h).
+  static constexpr bool has_order = false;
   // Integers with a floating result would soon leave int64.
   static constexpr bool outgrows_integers = false;
   // Rare: has the kernels for common types and loads alone, which keeps the library small.

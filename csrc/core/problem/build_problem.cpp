@@ -127,7 +127,7 @@ int alignment_of(uintptr_t address) {
 }
 
 Problem build_problem(const Description& d) {
-  const Op which = is_floating(d.in) ? d.op : of_integers(d.op);
+  const Op which = traits_of(d.op).has_order ? norm_of(d.correction) : is_floating(d.in) ? d.op : of_integers(d.op);
   const DType compute = compute_type(which, d.in, d.out);
   const TraitsOf op = traits_of(which);
   const bool tested = (op.tests || (!op.selects && d.out == DType::Bool)) && d.in != DType::Bool;

@@ -23,7 +23,7 @@ struct Problem {
   DType in, out, compute;
   bool tested;        // elements convert to bool first: operators of bools, and bool results of another type of input
   int in_alignment;   // the largest power of two up to 16 that divides the input's address, in bytes
-  double correction;  // taken off the number of elements, for the degrees of freedom
+  double correction;  // taken off the number of elements, for the degrees of freedom; or the order of a norm
   int64_t second;     // elements of the output from a first result to the second one; 0: there is one
   // Of a scan, whose results are those of every element and all before it along the one reduced dim: elements of the
   // output from one such result to the next.
@@ -42,7 +42,9 @@ TR_HD Count counted(int64_t n, double correction) {
   const double degrees = static_cast<double>(n) - correction;
   return {n, degrees < 0 ? 0 : degrees};
 }
-inline Count count_of_elements(const Problem& p) { return counted(p.layout.n, p.correction); }
+TR_HD Count count_of_elements(const Problem& p) {
+  return traits_of(p.op).has_order ? Count{p.layout.n, p.correction} : counted(p.layout.n, p.correction);
+}
 
 // Of a scan: elements of the input along the reduced dim.
 inline int64_t scanned_stride(const Problem& p) { return p.layout.reduced_dims > 0 ? p.layout.reduced[0].stride : 0; }

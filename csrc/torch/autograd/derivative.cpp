@@ -146,11 +146,32 @@ at::Tensor direction(const Reduction& r, const Operands& o) {
   const at::Tensor norm = with_reduced_dims(r, o.result, o);
   return o.self.to(norm.scalar_type()) / at::where(norm == 0, at::ones({}, norm.options()), norm);
 }
+// By the derivative of the norm of each element.
+template <at::Tensor (*kDirection)(const Reduction&, const Operands&)>
 at::Tensor norm_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
-  return (with_reduced_dims(r, grad, o) * direction(r, o)).to(o.type);
+  return (with_reduced_dims(r, grad, o) * kDirection(r, o)).to(o.type);
 }
+template <at::Tensor (*kDirection)(const Reduction&, const Operands&)>
 at::Tensor norm_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
-  return sum(r, tangent * direction(r, o), r.keepdim, o.result.scalar_type());
+  return sum(r, tangent * kDirection(r, o), r.keepdim, o.result.scalar_type());
+}
+at::Tensor no_direction(const Reduction&, const Operands& o) {
+  return at::zeros({}, o.self.options()).expand_symint(o.sizes);
+}
+at::Tensor signs(const Reduction&, const Operands& o) { return o.self.sgn(); }
+// Those that tie, NaN among them, share it.
+at::Tensor extreme_direction(const Reduction& r, const Operands& o) {
+  const at::Tensor norm = with_reduced_dims(r, o.result, o), magnitude = o.self.abs();
+  const at::Tensor tied = ties(magnitude, norm.to(o.type)).logical_or(o.self.isnan().logical_and(norm.isnan()));
+  return divide_by_count(o.self.sgn() * tied, sum(r, tied, true));
+}
+// sgn(x) (|x| / norm)^(p - 1), and 0 where torch has it: where the norm is, and for p < 1 where x is.
+at::Tensor direction_of_order(const Reduction& r, const Operands& o) {
+  const double p = r.correction;
+  const at::Tensor to = direction(r, o), norm = with_reduced_dims(r, o.result, o);
+  const at::Tensor zero = at::zeros({}, to.options());
+  if (p < 1) return at::where((norm == 0).logical_or(to == 0), zero, to.sgn() * to.abs().pow(p - 1));
+  return at::where(norm == 0, zero, p < 2 ? to.sgn() * to.abs().pow(p - 1) : to * to.abs().pow(p - 2));
 }
 
 // By the operator's name in operators.def: one that lacks its row here does not compile.
@@ -170,7 +191,7 @@ constexpr Derivative LogSumExp{true, true, logsumexp_backward, logsumexp_forward
 constexpr Derivative Variance{true, false, variance_backward, variance_forward};
 constexpr Derivative StandardDeviation{true, true, deviation_backward, deviation_forward};
 constexpr Derivative Dot{};  // derivative_of_two.h
-constexpr Derivative Norm2{true, true, norm_backward, norm_forward};
+constexpr Derivative Norm2{true, true, norm_backward<direction>, norm_forward<direction>};
 constexpr Derivative VarianceAndMean{true, false, pair_backward<variance_backward, mean_backward>,
                                      pair_forward<variance_forward, mean_forward>};
 constexpr Derivative DeviationAndMean{true, true, pair_backward<deviation_backward, mean_backward>,
@@ -179,6 +200,11 @@ constexpr Derivative Nansum{true, false, nansum_backward, nansum_forward};
 constexpr Derivative Nanmean{true, false, nanmean_backward, nanmean_forward};
 constexpr Derivative MinAndMax{true, true, pair_backward<extreme_backward, extreme_backward>,
                                pair_forward<extreme_forward, extreme_forward>};
+constexpr Derivative Norm0{true, false, norm_backward<no_direction>, norm_forward<no_direction>};
+constexpr Derivative Norm1{true, false, norm_backward<signs>, norm_forward<signs>};
+constexpr Derivative NormInf{true, true, norm_backward<extreme_direction>, norm_forward<extreme_direction>};
+constexpr Derivative NormMinusInf{true, true, norm_backward<extreme_direction>, norm_forward<extreme_direction>};
+constexpr Derivative NormOfOrder{true, true, norm_backward<direction_of_order>, norm_forward<direction_of_order>};
 }  // namespace derivatives
 
 }  // namespace

@@ -39,6 +39,8 @@ const auto& plain(Op op) { return handle<Signature::plain, Plain>(op); }
 const auto& plain_out(Op op) { return handle<Signature::plain, PlainOut>(op); }
 const auto& spread(Op op) { return handle<Signature::spread, Spread>(op); }
 const auto& spread_out(Op op) { return handle<Signature::spread, SpreadOut>(op); }
+const auto& of_order(Op op) { return handle<Signature::of_order, OfOrder>(op); }
+const auto& of_order_out(Op op) { return handle<Signature::of_order, OfOrderOut>(op); }
 const auto& typed(Scan scan) { return handle<Signature::typed, TypedScan>(scan); }
 const auto& typed_out(Scan scan) { return handle<Signature::typed, TypedScanOut>(scan); }
 const auto& plain(Scan scan) { return handle<Signature::plain, PlainScan>(scan); }
@@ -58,6 +60,8 @@ at::Tensor call(const Request& r, const at::Tensor& self) {
       return typed(r.op).call(self, r.dim, r.keepdim, r.dtype, r.mode);
     case Signature::spread:
       return spread(r.op).call(self, r.dim, r.keepdim, r.correction);
+    case Signature::of_order:
+      return of_order(r.op).call(self, r.dim, r.keepdim, r.correction, r.dtype, r.mode);
     default:
       return plain(r.op).call(self, r.dim, r.keepdim);
   }
@@ -79,6 +83,8 @@ at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tens
       return typed(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode);
     case Signature::spread:
       return spread(r.op).redispatch(keys, self, r.dim, r.keepdim, r.correction);
+    case Signature::of_order:
+      return of_order(r.op).redispatch(keys, self, r.dim, r.keepdim, r.correction, r.dtype, r.mode);
     default:
       return plain(r.op).redispatch(keys, self, r.dim, r.keepdim);
   }
@@ -95,6 +101,8 @@ at::Tensor& redispatch(c10::DispatchKeySet keys, const Request& r, const at::Ten
       return typed_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode, out);
     case Signature::spread:
       return spread_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.correction, out);
+    case Signature::of_order:
+      return of_order_out(r.op).redispatch(keys, self, r.dim, r.keepdim, r.correction, r.dtype, r.mode, out);
     default:
       return plain_out(r.op).redispatch(keys, self, r.dim, r.keepdim, out);
   }

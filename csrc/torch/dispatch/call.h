@@ -19,6 +19,10 @@ using PlainOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, a
 using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&);
 using SpreadOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&,
                               at::Tensor&);
+using OfOrder = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const at::Scalar&,
+                           std::optional<at::ScalarType>, c10::string_view);
+using OfOrderOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, const at::Scalar&,
+                               std::optional<at::ScalarType>, c10::string_view, at::Tensor&);
 
 // Of scans.
 using TypedScan = at::Tensor(const at::Tensor&, int64_t, std::optional<at::ScalarType>);
@@ -29,6 +33,11 @@ using PlainScanOut = at::Tensor&(const at::Tensor&, int64_t, at::Tensor&);
 inline Request spread_request(Op op, at::OptionalIntArrayRef dim, bool keepdim,
                               const std::optional<at::Scalar>& correction) {
   return {op, dim, keepdim, std::nullopt, "deterministic", correction ? correction->toDouble() : 1};
+}
+// Another operator's, where one is the norm of the order.
+inline Request norm_request(at::OptionalIntArrayRef dim, bool keepdim, const at::Scalar& ord,
+                            std::optional<at::ScalarType> dtype, c10::string_view mode) {
+  return {norm_of(ord.toDouble()), dim, keepdim, dtype, mode, ord.toDouble()};
 }
 
 // From the top: autocast, autograd, vmap and whatever else is in force. Two results are in the last dim of one tensor,

@@ -40,9 +40,22 @@ struct Entry {
     return Kernel::into(keys, spread_request(op, dim, keepdim, correction), self, out);
   }
 
+  static at::Tensor of_order(c10::DispatchKeySet keys, const at::Tensor& self, at::OptionalIntArrayRef dim,
+                             bool keepdim, const at::Scalar& ord, std::optional<at::ScalarType> dtype,
+                             c10::string_view mode) {
+    return Kernel::make(keys, norm_request(dim, keepdim, ord, dtype, mode), self);
+  }
+  static at::Tensor& of_order_out(c10::DispatchKeySet keys, const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                  bool keepdim, const at::Scalar& ord, std::optional<at::ScalarType> dtype,
+                                  c10::string_view mode, at::Tensor& out) {
+    return Kernel::into(keys, norm_request(dim, keepdim, ord, dtype, mode), self, out);
+  }
+
   // Those of two tensors have one kernel (two.h).
   static void functional(torch::Library& m) {
-    if constexpr (signature_of(op) == Signature::typed) {
+    if constexpr (signature_of(op) == Signature::of_order) {
+      m.impl(name(op), TORCH_FN(of_order));
+    } else if constexpr (signature_of(op) == Signature::typed) {
       m.impl(name(op), TORCH_FN(typed));
     } else if constexpr (signature_of(op) == Signature::paired) {
     } else if constexpr (signature_of(op) == Signature::spread) {
@@ -53,7 +66,9 @@ struct Entry {
   }
   static void out(torch::Library& m) {
     const std::string overload = name_of_kernels(op) + ".out";
-    if constexpr (signature_of(op) == Signature::typed) {
+    if constexpr (signature_of(op) == Signature::of_order) {
+      m.impl(overload.c_str(), TORCH_FN(of_order_out));
+    } else if constexpr (signature_of(op) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed_out));
     } else if constexpr (signature_of(op) == Signature::paired) {
     } else if constexpr (signature_of(op) == Signature::spread) {

@@ -34,9 +34,17 @@ struct SymbolicDim {
     return call_pair(spread_request(op, at::IntArrayRef(d), keepdim, correction), self);
   }
 
+  static at::Tensor of_order(const at::Tensor& self, c10::SymInt dim, bool keepdim, const at::Scalar& ord,
+                             std::optional<at::ScalarType> dtype, c10::string_view mode) {
+    const int64_t d = known(dim);
+    return call(norm_request(at::IntArrayRef(d), keepdim, ord, dtype, mode), self);
+  }
+
   static void register_in(torch::Library& m) {
     const std::string overload = name_of_kernels(op) + ".dim";
-    if constexpr (signature_of(op) == Signature::typed) {
+    if constexpr (signature_of(op) == Signature::of_order) {
+      m.impl(overload.c_str(), TORCH_FN(of_order));
+    } else if constexpr (signature_of(op) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed));
     } else if constexpr (signature_of(op) == Signature::paired) {  // has none
     } else if constexpr (signature_of(op) == Signature::spread) {

@@ -48,8 +48,7 @@ at::Tensor into(const Request& r, const at::Tensor& result, at::Tensor& out) {
 Request with_type_of(Request r, const at::Tensor& out) {
   TORCH_CHECK(!r.dtype || *r.dtype == out.scalar_type(), "reduce::", name(r), ": dtype is ", *r.dtype,
               " but out has dtype ", out.scalar_type());
-  const bool takes_dtype = signature_of(r.op) == Signature::typed || signature_of(r.op) == Signature::paired;
-  if (takes_dtype) r.dtype = out.scalar_type();
+  if (takes_dtype(signature_of(r.op))) r.dtype = out.scalar_type();
   return r;
 }
 

@@ -182,7 +182,10 @@ void show_on_cpu(Json& json, const cpu::CpuPlan& plan, const Problem&, bool side
 Request request_of(c10::string_view op, at::OptionalIntArrayRef dim, std::optional<at::ScalarType> dtype,
                    c10::string_view mode) {
   const auto scan = find_scan(op);
-  if (!scan) return {parse_op(op), dim, false, dtype, mode};
+  if (!scan) {
+    const Op reduction = parse_op(op);
+    return {reduction, dim, false, dtype, mode, traits_of(reduction).has_order ? 2. : 1.};
+  }
   const size_t dims = dim ? dim->size() : 0;
   TORCH_CHECK_VALUE(dims == 1, "reduce: ", op, " goes along one dim, got ", dims, " dims");
   return scan_request(*scan, *dim, dtype);

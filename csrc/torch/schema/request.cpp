@@ -57,8 +57,7 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
                               " of the input is not supported; accepted are ", kAccepted);
   TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r),
               ": the input needs a floating dtype, got ", in);
-  const bool takes_dtype = signature_of(r.op) == Signature::typed || signature_of(r.op) == Signature::paired;
-  if (!takes_dtype) {
+  if (!takes_dtype(signature_of(r.op))) {
     const Gives gives = traits_of(r.op).gives;
     const auto truth = in == at::kByte ? in : at::kBool;
     const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : in;
@@ -71,14 +70,15 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   const auto natural = !integral || traits_of(r.op).divides() ? in
                        : floats                               ? c10::get_default_dtype_as_scalartype()
                                                               : at::kLong;
-  TORCH_CHECK(!r.scan || signature_of(r) == Signature::typed || !out || *out == natural, "reduce::", name(r),
+  TORCH_CHECK(takes_dtype(signature_of(r)) || !out || *out == natural, "reduce::", name(r),
               ": out must have the dtype ", natural, ", but has ", *out);
   TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r), ": dtype is ", *r.dtype, " but out has dtype ",
               *out);
   const auto type = r.dtype ? *r.dtype : out ? *out : natural;
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
-  TORCH_CHECK_NOT_IMPLEMENTED(!traits_of(r.op).skips_nan || integral || at::isFloatingType(type), "reduce::", name(r),
+  const bool refuses_type = traits_of(r.op).skips_nan && !traits_of(r.op).takes_magnitudes && !integral;
+  TORCH_CHECK_NOT_IMPLEMENTED(!refuses_type || at::isFloatingType(type), "reduce::", name(r),
                               ": floating elements need a floating result, got ", type);
   TORCH_CHECK(!(floats || traits_of(r.op).divides()) || at::isFloatingType(type), "reduce::", name(r),
               ": the result needs a floating dtype, got ", type, "; name one with dtype=");
@@ -108,8 +108,9 @@ void check_not_empty(const Request& r, at::SymIntArrayRef sizes, const DimMask& 
     if (!mask.reduced[d] || !is_zero(sizes[d])) continue;
     TORCH_CHECK(!all, "reduce::", name(r), ": an empty tensor has no ", name(r),
                 "; name dims of non-zero size with dim=");
-    TORCH_CHECK_INDEX(false, "reduce::", name(r), ": dim ", d,
-                      " has size 0, but a reduced dim needs at least one element");
+    constexpr const char* kWhy = " has size 0, but a reduced dim needs at least one element";
+    TORCH_CHECK(!traits_of(r.op).refuses_integers, "reduce::", name(r), ": dim ", d, kWhy);  // of norms, as torch's
+    TORCH_CHECK_INDEX(false, "reduce::", name(r), ": dim ", d, kWhy);
   }
 }
 
@@ -184,7 +185,8 @@ Checked check(const Request& r, const at::Tensor& self, std::optional<at::Scalar
                               ": mode \"exact\" takes no mask; use \"deterministic\" or \"atomic\"");
   TORCH_CHECK_VALUE(r.role == Role::Factor || traits_of(r.op).role != Role::Factor, "reduce::", name(r),
                     " takes two tensors");
-  if (traits_of(r.op).selects) check_not_empty(r, self.sym_sizes(), checked.mask);
+  const bool is_inverse = traits_of(r.op).has_order && r.correction < 0;
+  if (traits_of(r.op).selects || is_inverse) check_not_empty(r, self.sym_sizes(), checked.mask);
   return checked;
 }
 

@@ -22,6 +22,9 @@ void define(torch::Library& m, const std::string& name, const std::string& optio
 }
 
 void define_typed(torch::Library& m, const char* name) { define(m, name, kTyped); }
+void define_of_order(torch::Library& m, const char* name) {
+  define(m, name, ", *, Scalar ord=2, ScalarType? dtype=None, str mode=\"deterministic\"");
+}
 void define_plain(torch::Library& m, const char* name) { define(m, name, ""); }
 void define_spread(torch::Library& m, const char* name) { define(m, name, kCorrection); }
 

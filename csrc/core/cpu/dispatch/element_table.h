@@ -14,9 +14,16 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 // The number of elements, where none that is missing is read.
 constexpr int64_t kAllExist = INT64_MAX;
 
+// Of an operator that has an order, some numbers. A call, as it is long.
+template <class Op, class Acc>
+__attribute__((noinline)) void lift_all(const word_of<Acc>* x, int64_t count, double order, Acc* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = Op::lift({x[i], order});
+}
+
 // Converts elements and lifts them.
 template <class Op, class T, class Acc>
-void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, Acc* __restrict out) {
+void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, double order,
+                      Acc* __restrict out) {
   Op op;
   if constexpr (is_scalar<Acc>) {
     convert<T, Acc>(x, stride, count, out);
@@ -24,12 +31,16 @@ void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t inde
       for (int64_t i = 0; i < count; ++i) out[i] = lifted(op, out[i], index + i * step, kAllExist);
     }
   } else {
-    using Number = number_of<Acc>;
+    using Number = std::conditional_t<Op::has_order, word_of<Acc>, number_of<Acc>>;
     Number block[kLeaves];
     while (count > 0) {
       const int64_t size = count < kLeaves ? count : kLeaves;
       convert<T, Number>(x, stride, size, block);
-      for (int64_t i = 0; i < size; ++i) out[i] = lifted(op, block[i], index + i * step, kAllExist);
+      if constexpr (Op::has_order) {
+        lift_all<Op>(block, size, order, out);
+      } else {
+        for (int64_t i = 0; i < size; ++i) out[i] = lifted(op, block[i], index + i * step, kAllExist);
+      }
       x += size * stride * static_cast<int64_t>(sizeof(T));
       index += size * step;
       out += size;
@@ -120,7 +131,7 @@ Elements<EndlessSum> endless() {
 
 template <class Op, class T, class Acc>
 Elements<Acc> common() {
-  if constexpr (Op::has_two_extremes) {
+  if constexpr (Op::has_two_extremes && !Op::takes_magnitudes) {
     Elements<Acc> e = converting<Op, T, Acc>();
     e.chunks = chunks_of_extremes<Op, T, Acc>;
     return e;
@@ -200,8 +211,12 @@ template <class Op, class Acc>
 Elements<Acc> make_elements(const Problem& p) {
   return with_operator(p.op, [&](auto tag) -> Elements<Acc> {
     using Asked = typename decltype(tag)::type;
-    if constexpr (std::is_same<kernels_of<Asked>, Op>::value) {
-      return elements_lifted_by<std::conditional_t<Asked::needs_index, Asked, Op>, Acc>(p);
+    constexpr bool computes = !(Asked::is_real && is_integer<word_of<Acc>>);
+    if constexpr (std::is_same<kernels_of<Asked>, Op>::value && computes) {
+      constexpr bool lifts_itself = Asked::needs_index || Asked::takes_magnitudes;
+      Elements<Acc> e = elements_lifted_by<std::conditional_t<lifts_itself, Asked, Op>, Acc>(p);
+      e.order = p.correction;
+      return e;
     }
     return {};
   });

@@ -68,8 +68,10 @@ template <class Acc>
 struct Elements {
   int64_t size = 0;       // bytes
   uint64_t identity = 0;  // an element that changes no result, in the first `size` bytes
+  double order = 0;       // of a norm
   // out[i] = x[i * stride], which is element number index + i * step of its output: step is 1 or 0.
-  void (*convert)(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, Acc* out) = nullptr;
+  void (*convert)(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, double order,
+                  Acc* out) = nullptr;
   // out[i] = the tree over leaves of which each combines `steps` rows in sequence: row x[leaf * steps + step][i].
   // Leaves are a power of two and have kRowsAtOnce<Op> rows at most.
   void (*leaves)(const char* const* x, int steps, int leaves, int64_t count, Acc* out) = nullptr;

@@ -12,6 +12,20 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Acc>
 using Write = void (*)(const Acc* value, int64_t count, Count n, char* out, int64_t stride);
 
+// A root of any order is long: a function that is called, of this namespace, as each instruction set has its own.
+template <class Op, class Acc>
+__attribute__((noinline)) auto call_finish(Acc value, count_of<Op> n) {
+  return Op::finish(value, n);
+}
+template <class Op, class Acc>
+TR_HD auto finish_of(const Acc& value, count_of<Op> n) {
+  if constexpr (Op::has_order) {
+    return call_finish<Op>(value, n);
+  } else {
+    return Op::finish(value, n);
+  }
+}
+
 template <class Op, class Out, class Acc>
 void write(const Acc* value, int64_t count, Count of, char* bytes, int64_t stride) {
   using Finished = decltype(Op::finish(Acc(), count_of<Op>(0)));
@@ -23,15 +37,15 @@ void write(const Acc* value, int64_t count, Count of, char* bytes, int64_t strid
     if constexpr (std::is_same<Out, Half>::value && std::is_same<Finished, float>::value) {
       for (; i + 8 <= count; i += 8) {
         alignas(32) float finished[8];
-        for (int j = 0; j < 8; ++j) finished[j] = Op::finish(value[i + j], n);
+        for (int j = 0; j < 8; ++j) finished[j] = finish_of<Op>(value[i + j], n);
         _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
                          _mm256_cvtps_ph(_mm256_load_ps(finished), _MM_FROUND_TO_NEAREST_INT));
       }
     }
 #endif
-    for (; i < count; ++i) out[i] = Narrow<Out, Finished>::from(Op::finish(value[i], n));
+    for (; i < count; ++i) out[i] = Narrow<Out, Finished>::from(finish_of<Op>(value[i], n));
   } else {
-    for (; i < count; ++i) out[i * stride] = Narrow<Out, Finished>::from(Op::finish(value[i], n));
+    for (; i < count; ++i) out[i * stride] = Narrow<Out, Finished>::from(finish_of<Op>(value[i], n));
   }
 }
 
@@ -69,7 +83,8 @@ Write<Acc> writer_to(DType out) {
     using Out = decltype(t);
     using Finished = decltype(Op::finish(Acc(), count_of<Op>(0)));
     constexpr bool is_integer = std::is_integral<Out>::value || std::is_same<Out, Bool>::value;
-    constexpr bool is_wider = std::is_same<Out, double>::value && std::is_same<Finished, float>::value;
+    constexpr bool is_wider =
+        std::is_same<Out, double>::value && std::is_same<Finished, float>::value && !Op::has_two_extremes;
     if constexpr (is_integer && !std::is_integral<Finished>::value)
       return nullptr;  // those are reduced in int64, and a mean is floating
     else if constexpr (Op::gives == Gives::Int64 && !std::is_same<Out, int64_t>::value)

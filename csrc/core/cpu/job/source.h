@@ -221,11 +221,11 @@ class Source {
   }
 
   void read(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, bool onto, Acc* out) const {
-    if (!onto) return elements_.convert(x, stride, count, index, step, out);
+    if (!onto) return elements_.convert(x, stride, count, index, step, elements_.order, out);
     Acc block[kLeaves];
     for (int64_t i = 0; i < count; i += kLeaves) {
       const int64_t size = smaller(kLeaves, count - i);
-      elements_.convert(x + i * stride * elements_.size, stride, size, index + i * step, step, block);
+      elements_.convert(x + i * stride * elements_.size, stride, size, index + i * step, step, elements_.order, block);
       combine_all<Op>(out + i, block, size, out + i);
     }
   }

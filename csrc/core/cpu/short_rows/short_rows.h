@@ -107,7 +107,7 @@ class ShortRowsKernel {
       const int64_t run = smaller(job_.neighbours(output + done), count - done);
       source_.start(job_.input_of(output + done));
       for (int64_t i = 0; i < n_; ++i) {
-        job_.elements.convert(source_.row(i), kept_stride_, run, i, 0, values_ + i * count + done);
+        job_.elements.convert(source_.row(i), kept_stride_, run, i, 0, job_.elements.order, values_ + i * count + done);
       }
       done += run;
     }

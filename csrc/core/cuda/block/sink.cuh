@@ -53,9 +53,10 @@ __device__ __forceinline__ auto finish(Acc v, count_of<O> count, Ending ending, 
     const auto result = O::finish(v, count);
     return ending == Ending::Root ? __builtin_sqrt(result) : result;
   } else if constexpr (O::skips_nan) {
+    if (ending == Ending::IfAll) return sum_if_all(v, count);
     return ending == Ending::Quotient ? mean_of(v) : O::finish(v, count);
   } else if constexpr (O::has_two_extremes) {
-    return mirrored_back<O>(O::finish(v, count), mirror);
+    return mirrored_back<O>(ending == Ending::Largest ? v.largest : O::finish(v, count), mirror);
   } else {
     return O::finish(v, count);
   }
@@ -118,7 +119,7 @@ __device__ __forceinline__ void write(const Target& t, int64_t place, Acc v) {
       if (likely && t.ending == Ending::Root) return put<Likely>(t.to, place, __builtin_sqrt(v));
     }
   }
-  const bool is_own = O::has_correction || O::skips_nan || t.ending == Ending::Own;
+  const bool is_own = O::has_correction || O::skips_nan || O::has_two_extremes || t.ending == Ending::Own;
   const auto count = count_for<O>(elements);
   if (!likely || !is_own) return write_unlikely<O>(t.to, place, t.type, t.ending, count, v, t.mirror);
   put<Likely>(t.to, place, finish<O>(v, count, t.ending, t.mirror));

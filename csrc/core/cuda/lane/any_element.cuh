@@ -47,10 +47,13 @@ template <class O>
 Source source_of(const Problem& p, const void* data) {
   Source s{data, p.in};
   s.size = static_cast<int>(size_of(p.in));
-  s.mirror = p.tested ? magnitude_of(p.in) : mirror_of(traits_of(p.op), p.in);
+  s.mirror = O::has_order ? bit_cast<uint64_t>(p.correction)
+             : p.tested   ? magnitude_of(p.in)
+                          : mirror_of(traits_of(p.op), p.in);
   const uint64_t identity =
       with_element(p.in, [](auto e) -> uint64_t { return bits_of(identity_element<ReadAs<O, decltype(e)>, O>()); });
-  s.identity = p.tested ? identity : identity ^ s.mirror;
+  const bool is_flipped = O::selects && !p.tested && !(O::may_take_magnitudes && is_floating(p.in));
+  s.identity = is_flipped ? identity ^ s.mirror : identity;
   // Where bools have an index, those that are true are equal, whatever their bytes.
   s.is_tested = p.tested || (p.in == DType::Bool && (O::needs_index || !O::selects));
   s.is_signed = with_element(p.in, [](auto e) { return std::is_signed<ReadAs<O, decltype(e)>>::value; });
@@ -71,7 +74,11 @@ template <class O, class Word>
 __device__ __forceinline__ Word read_any(uint64_t bits, const Source& s) {
   if constexpr (std::is_floating_point<Word>::value) {
     if (s.is_tested) return static_cast<Word>(bits << s.untested_bits != 0);
-    if constexpr (mirrors<O>) bits ^= s.mirror;
+    if constexpr (O::may_take_magnitudes) {
+      bits &= s.mirror;
+    } else if constexpr (mirrors<O>) {
+      bits ^= s.mirror;
+    }
     if (s.type == DType::Float64) return static_cast<Word>(bits_as<double>(bits));
     return s.type == DType::Float32 ? static_cast<Word>(bits_as<float>(bits)) : convert<O, Word>(bits, s.type);
   } else {
@@ -108,7 +115,11 @@ struct Element<O, Any, Acc> {
     if constexpr (O::masks_missing_integers) {
       if (index >= n) return how.template identity<To>();
     }
-    return lifted(how, number<word_of<To>>(s), index, n);
+    if constexpr (O::has_order) {
+      return lifted(how, number_of<To>{number<word_of<To>>(s), bit_cast<double>(s.mirror)}, index, n);
+    } else {
+      return lifted(how, number<word_of<To>>(s), index, n);
+    }
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {

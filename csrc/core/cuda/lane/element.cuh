@@ -13,7 +13,8 @@ struct Source {
   const void* data;
   DType type;
   int size = 0;            // of an element, in bytes
-  uint64_t mirror = 0;     // of 8 bytes of elements, the bits that are flipped; of NonZero, those that are tested
+  uint64_t mirror = 0;     // of 8 bytes of elements, the bits that are flipped; of NonZero and of what may take
+                           // magnitudes, those that count; of the operator that has an order, that
   uint64_t identity = 0;   // bits of an element that changes nothing, before they are flipped
   bool is_tested = false;  // elements are whether they are not zero: the bits but for the first `untested_bits` of 64
   bool is_signed = false, is_converted = false;  // integers; floating values, where they become integers
@@ -37,6 +38,7 @@ inline uint64_t signs_of(DType type) {
 }
 // Of eight bytes of elements.
 inline uint64_t mirror_of(const TraitsOf& op, DType type) {
+  if (op.may_take_magnitudes && is_floating(type)) return op.takes_magnitudes ? ~signs_of(type) : ~uint64_t{0};
   if (op.selects && is_unsigned_byte(type)) return op.mirrored ? 0x7f7f7f7f7f7f7f7f : 0x8080808080808080;
   if (!op.mirrored) return 0;
   return is_floating(type) ? signs_of(type) : ~uint64_t{0};
@@ -85,7 +87,7 @@ __device__ __forceinline__ T mirrored(const T& x, uint64_t mirror) {
   }
 }
 
-// Elements that are tested, without what does not count.
+// Elements that are tested, or whose sign may not count, without what does not count.
 template <class T>
 __device__ __forceinline__ T tested_bits(const T& x, const Source& source) {
   return changed(x, source.mirror, [](auto bits, auto tested) { return bits & tested; });
@@ -93,7 +95,7 @@ __device__ __forceinline__ T tested_bits(const T& x, const Source& source) {
 // Elements of type In as the operator's kernels take them.
 template <class O, class In, class T>
 __device__ __forceinline__ T adapted(const T& x, const Source& source) {
-  if constexpr (is_tested<In>) {
+  if constexpr (is_tested<In> || (O::may_take_magnitudes && is_floating(dtype_of<In>::value))) {
     return tested_bits(x, source);
   } else {
     return mirrored<O>(x, source.mirror);
@@ -170,7 +172,8 @@ struct Element {
 
   __device__ __forceinline__ void load(const Source& s, int64_t address) { load_if(true, s, address); }
   __device__ __forceinline__ void none(const Source& s) {
-    bits = bits_of(mirrored<O>(identity_element<In, O>(), s.mirror));
+    bits =
+        bits_of(O::may_take_magnitudes ? identity_element<In, O>() : mirrored<O>(identity_element<In, O>(), s.mirror));
   }
   __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
     none(s);
@@ -223,7 +226,7 @@ __device__ __forceinline__ void store(void* out, int64_t index, DType type, Valu
     default:
       break;
   }
-  if constexpr (!std::is_same<Value, float>::value) {  // fp32 is the compute type of no wider result
+  if constexpr (!std::is_same<Value, float>::value || O::has_two_extremes) {  // fp32 computes no other wider result
     if (type == DType::Float64) return put<double>(out, index, v);
   }
   if constexpr (std::is_integral<Value>::value) {

@@ -10,7 +10,7 @@ __device__ __forceinline__ uint4 identity_vector(const Source& source) {
   Vector<In> v;
 #pragma unroll
   for (auto& e : v.e) e = identity_element<In, O>();
-  return mirrored<O>(bit_cast<uint4>(v), source.mirror);
+  return O::may_take_magnitudes ? bit_cast<uint4>(v) : mirrored<O>(bit_cast<uint4>(v), source.mirror);
 }
 
 // Which of the n elements of an output a vector holds: `first`, and the next ones `step` more each: 1, or 0 where they

@@ -22,7 +22,7 @@ inline Types types_of(const Problem& p) {
 // Whether there are kernels for the element type itself: for those that are common with the compute type. Elements that
 // are tested have those of their size.
 constexpr bool are_typed(const Types& t) {
-  if (t.untyped) return false;
+  if (t.untyped || t.op.has_order) return false;
   if (t.op.role != Role::None) {
     return is_floating(t.in) && t.compute == (t.in == DType::Float64 ? DType::Float64 : DType::Float32);
   }
@@ -44,7 +44,7 @@ constexpr bool are_typed(const Types& t) {
 // Whether there are kernels that find out the element type at run time.
 constexpr bool are_untyped(const TraitsOf& op, DType compute) {
   return compute == DType::Int64 || (compute == DType::Int128 && op.sums_in_128_bits) ||
-         (compute == DType::Float64 && (op.widens() || op.needs_index));
+         (compute == DType::Endless && op.has_order) || (compute == DType::Float64 && (op.widens() || op.needs_index));
 }
 
 // Rare: without the kernels that only some layouts of common types need.
