@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from .elementary import _fused, _polynomial, exp_of_near, two_sum
+from .elementary import _polynomial, exp_of_near, fused, two_sum
 
 Two = tuple[np.ndarray, np.ndarray]
 
 
 def _times(a: Two, b: Two) -> Two:
     high = a[0] * b[0]
-    return high, _fused(a[0], b[0], -high) + (a[0] * b[1] + a[1] * b[0])
+    return high, fused(a[0], b[0], -high) + (a[0] * b[1] + a[1] * b[0])
 
 
 def _plus(a: Two, b: Two) -> Two:
@@ -34,7 +34,7 @@ def _log2(significand: np.ndarray, exponent: np.ndarray) -> Two:
     below, low = two_sum(one, m)
     above = m - 1
     high = above / below
-    t = high, (_fused(-high, below, above) - high * low) / below
+    t = high, (fused(-high, below, above) - high * low) / below
     w = _times(t, t)
     rest = _polynomial([(1 / n).hex() for n in range(27, 5, -2)], w[0])
     total = _plus(_constant("0x1.999999999999ap-3", "-0x1.999999999999ap-57", m), (w[0] * rest, zero))
@@ -50,9 +50,9 @@ def _exp2(y: Two) -> tuple[np.ndarray, np.ndarray]:
     k = np.rint(y[0])
     fraction = (y[0] - k) + y[1]
     power = fraction * ln2
-    rest = _fused(fraction, ln2, -power) + fraction * ln2_low
+    rest = fused(fraction, ln2, -power) + fraction * ln2_low
     exponential = exp_of_near(power)
-    return _fused(exponential, rest, exponential), k.astype(np.int64)
+    return fused(exponential, rest, exponential), k.astype(np.int64)
 
 
 def powers(x: np.ndarray, order: float) -> tuple[np.ndarray, np.ndarray]:
@@ -62,7 +62,7 @@ def powers(x: np.ndarray, order: float) -> tuple[np.ndarray, np.ndarray]:
     log = _log2(*np.frexp(np.where(usual, magnitude, 1.0)))
     p = np.float64(order)
     high = log[0] * p
-    value, exponent = _exp2((high, _fused(log[0], p, -high) + log[1] * p))
+    value, exponent = _exp2((high, fused(log[0], p, -high) + log[1] * p))
     ends = np.where((magnitude == 0) == (order > 0), 0.0, np.inf)
     ends = np.where(np.isnan(magnitude) | np.isnan(p), np.nan, ends)
     return np.where(usual & ~np.isnan(p), value, ends), np.where(usual, exponent, 0)
@@ -75,7 +75,7 @@ def root(significand: np.ndarray, exponent: np.ndarray, order: float, n: int) ->
     high = log[0] / p
     far = ~(np.abs(high) < 2000)
     near = np.where(far, 0.0, high)
-    value, k = _exp2((near, np.where(far, 0.0, (_fused(-high, p, log[0]) + log[1]) / p)))
+    value, k = _exp2((near, np.where(far, 0.0, (fused(-high, p, log[0]) + log[1]) / p)))
     value = np.where(far, np.where(high > 0, np.inf, 0.0), value)
     ends = np.where((significand == 0) == (order > 0), 0.0, np.inf)
     ends = np.where(np.isnan(significand) | np.isnan(p), 0.0 if n == 0 else np.nan, ends)

@@ -30,7 +30,7 @@ LAYERS = [
     "core/cpu/tree",
     "core/cpu/job",
     "core/cpu/transposed",
-    ("core/cpu/rows", "core/cpu/columns", "core/cpu/short_rows"),
+    ("core/cpu/rows", "core/cpu/columns", "core/cpu/short_rows", "core/cpu/partner"),
     ("core/cpu/exact", "core/cpu/scan", "core/cpu/map"),
     "core/cpu/dispatch",
     "torch/schema",

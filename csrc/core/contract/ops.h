@@ -165,6 +165,9 @@ constexpr bool divides_by_count(Op op) {
   return divides[static_cast<int>(op)];
 }
 
+// What adds products that are made already, and counts.
+constexpr Op kAddition = Op::Sum;
+
 // What a superaccumulator holds.
 constexpr Op kAccumulated = Op::Sum;
 using Accumulated = Sum;

@@ -203,7 +203,7 @@ Checked check_two(const Request& r, const at::Tensor& self, const at::Tensor& ot
 }
 
 at::Tensor counts_of(const Request& r, const at::Tensor& mask) {
-  return call({Op::Sum, r.dim, r.keepdim, at::kLong}, mask);
+  return call({kAddition, r.dim, r.keepdim, at::kLong}, mask);
 }
 
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {

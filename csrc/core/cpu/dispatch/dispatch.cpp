@@ -39,9 +39,11 @@ bool has_f16c() {
 // Worst first.
 constexpr Capability kCapabilities[] = {
 #if !defined(TR_X86_KERNELS)
-    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map, [] { return true; }, 16},
+    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map,
+     [] { return true; }, 16},
 #else
-    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map, [] { return true; }, 0},
+    {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map,
+     [] { return true; }, 0},
     {"avx2", avx2::run, avx2::run_pair, avx2::run_exactly, avx2::run_scan, avx2::run_map,
      [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }, 32},
     {"avx512", avx512::run, avx512::run_pair, avx512::run_exactly, avx512::run_scan, avx512::run_map,

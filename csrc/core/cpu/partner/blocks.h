@@ -3,9 +3,10 @@
 
 #include <new>
 
-#include "core/cpu/dispatch/element_table.h"
+#include "core/cpu/job/results.h"
 #include "core/cpu/partner/pairs.h"
 #include "core/cpu/tree/read.h"
+#include "core/cpu/tree/tree.h"
 #include "core/plan/cpu/partner.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -55,7 +56,7 @@ class PairBlocks {
 
   // As the operator of one tensor that reduces the blocks.
   static Problem of_blocks(Problem p) {
-    if (p.partner.role == Role::Factor) p.op = torch_reduce::Op::Sum;
+    if (p.partner.role == Role::Factor) p.op = kAddition;
     return p;
   }
 

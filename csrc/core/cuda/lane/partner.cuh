@@ -8,13 +8,24 @@
 
 namespace torch_reduce::cuda {
 
+// An element of a mask.
+struct Flag {
+  uint32_t bits;
+
+  __device__ __forceinline__ void load_if(bool exists, const Source&, int64_t address) {
+    bits = 0;
+    load_bits<uint8_t>(exists, address, bits);
+  }
+  __device__ __forceinline__ bool counts() const { return bits != 0; }
+};
+
 // As Element. `Alone` reads as the operator does, of one tensor.
 template <class O, class In, class Acc>
 struct ElementWithPartner {
   static constexpr bool is_factor = O::role == Role::Factor;
   using Alone = Element<O, In, Acc>;
   Alone own;
-  std::conditional_t<is_factor, Alone, Element<Sum, Bool, int64_t>> other;
+  std::conditional_t<is_factor, Alone, Flag> other;
 
   __device__ __forceinline__ void load(const TwoSources& s, const Two& address) { load_if(true, s, address); }
   __device__ __forceinline__ void none(const TwoSources& s) {
@@ -31,8 +42,10 @@ struct ElementWithPartner {
     using Number = number_of<To>;
     if constexpr (is_factor) {
       return lifted(how, O::join(own.template number<Number>(s), other.template number<Number>(s)), index, n);
-    } else {
-      return lifted(how, O::join(own.template number<Number>(s), other.raw().byte != 0), index, n);
+    } else {  // an element of its own type in place of what does not count: a wider type has others that change nothing
+      Alone counted = own;
+      if (!other.counts()) counted.none(s);
+      return lifted(how, counted.template number<Number>(s), index, n);
     }
   }
 };

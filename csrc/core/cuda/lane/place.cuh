@@ -12,11 +12,9 @@ namespace torch_reduce::cuda {
 struct Two {
   int64_t own, other;
 };
-__device__ __forceinline__ Two operator+(const Two& a, const Two& b) { return {a.own + b.own, a.other + b.other}; }
-__device__ __forceinline__ Two operator+(const Two& a, int64_t both) { return {a.own + both, a.other + both}; }
-__device__ __forceinline__ Two operator*(int64_t count, const Two& stride) {
-  return {count * stride.own, count * stride.other};
-}
+TR_HD Two operator+(const Two& a, const Two& b) { return {a.own + b.own, a.other + b.other}; }
+TR_HD Two operator+(const Two& a, int64_t both) { return {a.own + both, a.other + both}; }
+TR_HD Two operator*(int64_t count, const Two& stride) { return {count * stride.own, count * stride.other}; }
 
 template <class In, class Other>
 struct TwoPointers {

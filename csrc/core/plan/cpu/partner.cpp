@@ -54,7 +54,7 @@ Problem block_of(const Problem& p, const PartnerPlan& plan, int64_t width, int64
   if (width > 1) l.kept[l.kept_dims++] = {width, plan.across ? 1 : length, words};
   if (length > 1) l.reduced[l.reduced_dims++] = {length, plan.across ? width : 1};
   const bool is_factor = p.partner.role == Role::Factor;
-  return {is_factor ? Op::Sum : p.op,
+  return {is_factor ? kAddition : p.op,
           p.mode,
           plan.type,
           p.compute,

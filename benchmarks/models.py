@@ -1,0 +1,186 @@
+"""Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
+
+Every contender runs in CUDA graphs on cold inputs, in turn with the others. The limit is the time to read the inputs
+and write the results once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from tabulate import tabulate
+from tqdm import tqdm
+
+import torch_reduce
+from torch_reduce.nn import functional as ours
+
+from .measure import machine
+from .measure.limit import Limit
+from .measure.timing_cuda import POOL, Flush, Recording, cut, interleaved
+
+F = torch.nn.functional
+BF16, F32 = torch.bfloat16, torch.float32
+
+
+@dataclass(frozen=True)
+class Work:
+    """A call on a tensor, in our words and in torch's. `besides` are bytes that it reads beside the tensor."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    ours: Callable[[torch.Tensor], torch.Tensor] = field(compare=False)
+    torchs: Callable[[torch.Tensor], torch.Tensor] = field(compare=False)
+    out_bytes: int = 0
+    besides: int = 0
+
+    @property
+    def memory_elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def in_bytes(self) -> int:
+        return self.memory_elements * self.dtype.itemsize + self.besides
+
+    @property
+    def label(self) -> str:
+        return f"{'×'.join(map(str, self.shape))} {str(self.dtype).removeprefix('torch.')}"
+
+    def view(self, flat: torch.Tensor) -> torch.Tensor:
+        return flat.view(self.shape)
+
+
+class Beside:
+    """A second tensor for each first one, by its address: they rotate together."""
+
+    def __init__(self, make: Callable[[torch.Tensor], torch.Tensor]):
+        self._make, self._made = make, {}
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        if x.data_ptr() not in self._made:
+            self._made[x.data_ptr()] = self._make(x)
+        return self._made[x.data_ptr()]
+
+
+def of_rows() -> Iterator[Work]:
+    """Norms, softmax and losses, as tokens and vocabularies have them."""
+    for rows, n in ((1, 4096), (16, 4096), (64, 4096), (16384, 4096)):
+        weight, bias = torch.ones(n, dtype=BF16, device="cuda"), torch.zeros(n, dtype=BF16, device="cuda")
+        size = rows * n * 2
+        yield Work(
+            "rms_norm", (rows, n), BF16,
+            lambda x, w=weight, n=n: ours.rms_norm(x, (n,), w, 1e-6),
+            lambda x, w=weight, n=n: F.rms_norm(x, (n,), w, 1e-6), size,
+        )  # fmt: skip
+        yield Work(
+            "layer_norm", (rows, n), BF16,
+            lambda x, w=weight, b=bias, n=n: ours.layer_norm(x, (n,), w, b),
+            lambda x, w=weight, b=bias, n=n: F.layer_norm(x, (n,), w, b), size,
+        )  # fmt: skip
+    for shape in ((16384, 2048), (65536, 128)):
+        yield Work(
+            "softmax", shape, BF16, lambda x: ours.softmax(x, -1), lambda x: torch.softmax(x, -1), math.prod(shape) * 2
+        )
+    for shape in ((1, 128256), (16, 128256), (256, 151936), (4096, 32000)):
+        yield Work(
+            "log_softmax to fp32", shape, BF16,
+            lambda x: ours.log_softmax(x, -1, dtype=F32), lambda x: torch.log_softmax(x, -1, dtype=F32),
+            math.prod(shape) * 4,
+        )  # fmt: skip
+    for shape in ((16, 128256), (4096, 128256)):
+        target = torch.arange(shape[0], device="cuda") * 7919 % shape[1]
+        yield Work(
+            "cross_entropy", shape, BF16,
+            lambda x, t=target: ours.cross_entropy(x, t), lambda x, t=target: F.cross_entropy(x, t), 4,
+        )  # fmt: skip
+
+
+SHAPES = [((1 << 20,), None), ((1 << 26,), None), ((16, 128256), (1,)), ((65536, 1024), (1,)), ((65536, 1024), (0,))]
+SHAPES += [((64, 256, 56, 56), (0, 2, 3)), ((4096, 64), (0,)), ((1 << 20, 64), (1,))]
+
+
+def of_two() -> Iterator[Work]:
+    """Two tensors of one shape."""
+    for shape, dims in SHAPES:
+        for dtype in (F32, BF16):
+            n = math.prod(shape)
+            kept = 1 if dims is None else math.prod(s for d, s in enumerate(shape) if d not in dims)
+            other, mask = Beside(torch.randn_like), Beside(lambda x: torch.rand_like(x, dtype=F32) < 0.5)
+            where = f"/{'all' if dims is None else ','.join(map(str, dims))}"
+            yield Work(
+                f"dot {where}", shape, dtype,
+                lambda x, y=other, d=dims: torch_reduce.dot(x, y(x), d),
+                lambda x, y=other, d=dims: (x * y(x)).sum(d), kept * dtype.itemsize, n * dtype.itemsize,
+            )  # fmt: skip
+            yield Work(
+                f"sum where= {where}", shape, dtype,
+                lambda x, m=mask, d=dims: torch_reduce.sum(x, d, where=m(x)),
+                lambda x, m=mask, d=dims: torch.where(m(x), x, 0).sum(d), kept * dtype.itemsize, n,
+            )  # fmt: skip
+
+
+def measure(work: Work, limit: Limit, flush: Flush, rounds: int) -> dict:
+    """A row: median microseconds of each contender."""
+    elements = max(POOL // 2 // work.dtype.itemsize, work.memory_elements)
+    room = -(-work.besides // work.dtype.itemsize)  # for the limit to read as many bytes
+    pool = torch.empty(elements + room, dtype=work.dtype, device="cuda").normal_()
+    inputs = cut(pool[:elements], work)
+    for x in inputs.tensors:
+        work.ours(x)  # makes the second tensors, outside of any graph
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: work.torchs(x), dynamic=False)
+    calls = {"ours": work.ours, "torch": work.torchs, "inductor": compiled}
+    if limit.available:
+        calls["limit"] = limit.call(work)
+    recordings = {name: Recording(call, inputs, work.out_bytes) for name, call in calls.items()}
+    samples = interleaved(recordings, inputs, flush, rounds)
+    return {
+        "name": work.name,
+        "label": work.label,
+        "us": {name: statistics.median(times) for name, times in samples.items()},
+    }
+
+
+def table(rows: list[dict]) -> str:
+    """One line a row, in microseconds."""
+    names = ("limit", "ours", "torch", "inductor")
+    lines = []
+    for r in rows:
+        us = {name: r["us"].get(name, math.nan) for name in names}
+        ratios = (us["ours"] / us[name] for name in names if name != "ours")
+        lines.append([r["name"], r["label"], *(f"{us[name]:.1f}" for name in names), *(f"{x:.2f}" for x in ratios)])
+    header = ["", "", *names, "x limit", "x torch", "x inductor"]
+    return tabulate(lines, header, tablefmt="github", disable_numparse=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/out"), help="where models.json goes")
+    parser.add_argument("--rounds", type=int, default=10)
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("benchmarks.models: there is no GPU")
+        return 1
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    limit, flush, rows = Limit(arguments.out / "build"), Flush(torch.device("cuda")), []
+    for work in tqdm([*of_two(), *of_rows()], disable=None):
+        try:
+            rows.append(measure(work, limit, flush, arguments.rounds))
+        except RuntimeError as error:
+            print(f"{work.name} {work.label}: {str(error).splitlines()[0]}", file=sys.stderr)
+    results = {"machine": machine.describe(torch.device("cuda")), "rows": rows}
+    (arguments.out / "models.json").write_text(json.dumps(results, indent=1) + "\n")
+    print(table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
