@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from . import models
 from .measure import machine
 from .report.targets import geometric_mean, slower
 
@@ -247,6 +248,10 @@ def scans(results: dict) -> str:
     )
 
 
+def made_of_reductions(results: dict) -> str:
+    return f"`python -m benchmarks.models` on {machine.line(results['machine'])}:\n\n{models.table(results['rows'])}"
+
+
 def load(name: str) -> dict:
     return json.loads((RESULTS / f"{name}.json").read_text())
 
@@ -258,7 +263,7 @@ def documents() -> dict[Path, dict[str, str]]:
         ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
         ROOT / "docs" / "performance.md": target_blocks(load("cuda"), load("cpu"), load("cpu_avx2"))
         | random_blocks(load("random"))
-        | {"scans": scans(load("scans"))},
+        | {"scans": scans(load("scans")), "models": made_of_reductions(load("models"))},
     }
 
 
