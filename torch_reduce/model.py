@@ -479,7 +479,7 @@ def model(
             total = meaning.wrapping.reduce(values, 1)  # they wrap around, so any order gives their bits
         else:
             total = canonical(values, op)
-        n = values.shape[1] if count is None else count.flatten().numpy()
+        n: Any = values.shape[1] if count is None else count.flatten().numpy()  # an array as good as a number
         result = (
             meaning.finish(total, n)
             if meaning.spread is None

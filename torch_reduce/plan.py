@@ -200,10 +200,10 @@ def explain(
     others: list[Plan] = []
     for family, vector in itertools.product(_FAMILIES if chosen.estimated_us else (), (1, 0)):
         try:
-            other = plan(family, vector)
+            another = plan(family, vector)
         except RuntimeError:  # not legal
             continue
-        if other != chosen and other not in others:
-            others.append(other)
-    others.sort(key=lambda other: other.estimated_us)
+        if another != chosen and another not in others:
+            others.append(another)
+    others.sort(key=lambda another: another.estimated_us)
     return replace(chosen, peak_bandwidth=peak, alternatives=tuple(others))

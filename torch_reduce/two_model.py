@@ -1,5 +1,7 @@
 """The model of the operators of two tensors, by that of one (:mod:`torch_reduce.model`)."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -20,7 +22,9 @@ def identity_of(op: str, dtype: torch.dtype) -> float | bool:
     return {"sum": -0.0, "mean": -0.0, "prod": 1, "logsumexp": -np.inf}.get(op, 0.0)
 
 
-def model_of_masked(x: Tensor, where: Tensor, dim: Dims = None, keepdim: bool = False, *, op: str, **options) -> Tensor:
+def model_of_masked(
+    x: Tensor, where: Tensor, dim: Dims = None, keepdim: bool = False, *, op: str, **options: Any
+) -> Tensor:
     """What ``op`` with ``where=`` must give, to the bit."""
     where = where.cpu().expand(x.shape)
     if not x.dtype.is_floating_point and op == "logsumexp":  # no integer is the identity

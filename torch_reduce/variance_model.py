@@ -91,7 +91,7 @@ def _squared_differences(found: np.ndarray, n: int) -> np.ndarray:
     return np.where(found["squares"] == np.inf, overflows, differences)
 
 
-def variance(found: np.ndarray, n: int | np.ndarray, correction: float) -> np.ndarray:
+def variance(found: np.ndarray, n: int, correction: float) -> np.ndarray:
     differences = _squared_differences(found, n)
     return np.where(differences < 0, 0.0, differences) / np.float64(np.maximum(n - correction, 0))
 
