@@ -383,6 +383,74 @@ def norm2(
     return _call(_reduce.norm2, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
 
 
+def norm0(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: Mode = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """How many elements of ``x`` over ``dim`` are not zero, as a floating number: :func:`norm` of order 0. NaN is not.
+
+    Arguments, result and errors are those of :func:`norm2`.
+    """
+    return _call(_reduce.norm0, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+
+
+def norm1(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: Mode = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The sum of the magnitudes of ``x`` over ``dim``: :func:`norm` of order 1, with the bits of ``sum(x.abs())``.
+
+    Arguments, result and errors are those of :func:`norm2`.
+    """
+    return _call(_reduce.norm1, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+
+
+def norm_inf(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: Mode = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The largest magnitude of ``x`` over ``dim``: :func:`norm` of infinite order. There must be an element.
+
+    Arguments, result and errors are those of :func:`norm2`.
+    """
+    return _call(_reduce.norm_inf, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+
+
+def norm_minus_inf(
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    mode: Mode = "deterministic",
+    out: Tensor | None = None,
+    **names: Unpack[TorchNames],
+) -> Tensor:
+    """The smallest magnitude of ``x`` over ``dim``: :func:`norm` of order -infinity. There must be an element.
+
+    Arguments, result and errors are those of :func:`norm2`.
+    """
+    return _call(_reduce.norm_minus_inf, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+
+
 def logsumexp(
     x: Tensor | None = None,
     dim: Dims = None,
@@ -783,7 +851,11 @@ __all__ = [
     "nanmean",
     "nansum",
     "norm",
+    "norm0",
+    "norm1",
     "norm2",
+    "norm_inf",
+    "norm_minus_inf",
     "prod",
     "std",
     "std_mean",
