@@ -14,7 +14,7 @@ struct Run {
   int64_t own_stride, other_stride;  // in elements
 };
 
-// The elements that count, and in the place of the others `identity`. Adds to each count[i * step] whether it does.
+// The elements that count, and in the place of the others `identity`.
 template <class Bits>
 void keep_counted(const Run& r, int64_t count, uint64_t identity, char* to) {
   const Bits* own = reinterpret_cast<const Bits*>(r.own);
