@@ -25,17 +25,30 @@ def test_every_map_has_a_model():
 @every_map
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_rows_of_a_cta(kernels, name, dtype):
-    lanes, warps = set(), set()
+    lanes, warps, pieces = set(), set(), set()
     for i, (rows, n) in enumerate(
         ((130, 1), (67, 7), (33, 16), (20, 30), (9, 128), (5, 255), (7, 256), (5, 257), (6, 1500))
     ):
         x = values(rows, n, dtype, start=i)
         inputs = inputs_of(name, special(x) if i % 2 else x, affine=i % 3 > 0)
-        planned = run(kernels, Case(name, rows, n, i % 3, i % 2, out_offset=i % 4, backward=i % 2 == 0), inputs)
+        case = Case(name, rows, n, i % 3, i % 2, out_offset=i % 4, sms=i % 2 * 4, backward=i % 2 == 0)
+        planned = run(kernels, case, inputs)
         lanes.add(planned.log_lanes)
         warps.add(planned.log_warps)
+        pieces.add(planned.warp_rows * planned.warp_chunks)
         assert planned.units == 1
-    assert {0, 5} < lanes and max(warps) == 1
+    assert {0, 5} < lanes and max(warps) == 1 and {1, 4} <= pieces
+
+
+@every_map
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_rows_of_whole_vectors(kernels, name, dtype):
+    """Of one load of a lane and of several, in the last of which some lanes have nothing; and the same in pieces."""
+    for i, (rows, n) in enumerate(((37, 8), (9, 64), (5, 264), (3, 1024), (2, 1032), (1, 4096 + 512))):
+        inputs = inputs_of(name, special(values(rows, n, dtype, start=i)) if i % 2 else values(rows, n, dtype, start=i))
+        for sms in (0, 4):
+            planned = run(kernels, Case(name, rows, n, sms=sms, backward=sms == 0), inputs)
+            assert planned.reads_vectors and planned.writes_vectors
 
 
 @every_map
@@ -45,16 +58,17 @@ def test_rows_of_several_ctas(kernels, name, dtype):
     rows, n = 2, 1024 * 16 * 2 + 900
     inputs = inputs_of(name, values(rows, n, dtype))
     in_cluster = run(kernels, Case(name, rows, n, gap=-n % 8), inputs)
-    in_scratch = run(kernels, Case(name, rows, n, offset=1, clusters=2, backward=True), inputs)
+    in_scratch = run(kernels, Case(name, rows, n, offset=1, capability=89, clusters=1, backward=True), inputs)
     meets = name != "cross_entropy_backward" and not name.endswith("_products")
-    assert (in_cluster.in_cluster, in_cluster.units, in_cluster.launches, in_cluster.reads_vectors) == (meets, 3, 1, 1)
-    assert (in_scratch.in_cluster, in_scratch.units, in_scratch.launches) == (0, 3, 1 + meets)
-    assert not in_scratch.reads_vectors
+    assert (in_cluster.in_cluster, in_cluster.launches, in_cluster.reads_vectors) == (meets, 1, 1)
+    assert (in_scratch.in_cluster, in_scratch.launches, in_scratch.reads_vectors) == (0, 1 + meets, 0)
+    assert min(in_cluster.units, in_scratch.units) > 1
 
 
 def test_more_units_than_lanes(kernels):
     n = 1024 * 16 * 33 + 1
-    run(kernels, Case("softmax", 1, n, clusters=1), inputs_of("softmax", values(1, n, torch.bfloat16)))
+    case = Case("softmax", 1, n, capability=89, clusters=1)
+    assert run(kernels, case, inputs_of("softmax", values(1, n, torch.bfloat16))).units > 32
 
 
 @every_map

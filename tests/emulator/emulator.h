@@ -24,9 +24,9 @@
 
 namespace emulator {
 
-constexpr size_t kMostShared = 48 << 10;  // without the kernel's consent
-constexpr size_t kGap = 64;               // behind it, which nobody may write to
-constexpr int kPoison = 0x7f;             // makes large numbers of every type: a kernel must not count on zeros
+constexpr size_t kMostShared = 227 << 10;  // of a CTA, on Hopper
+constexpr size_t kGap = 64;                // behind it, which nobody may write to
+constexpr int kPoison = 0x7f;              // makes large numbers of every type: a kernel must not count on zeros
 
 inline unsigned cluster_ctas = 1;
 

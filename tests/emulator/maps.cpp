@@ -14,7 +14,7 @@ extern "C" {
 
 // What a plan is, for tests to know what they have run.
 struct PlannedMap {
-  int log_lanes, log_warps, rows_per_cta, in_cluster, reads_vectors, writes_vectors, launches;
+  int log_lanes, log_warps, warp_rows, warp_chunks, rows_per_cta, in_cluster, reads_vectors, writes_vectors, launches;
   int64_t units;
 };
 
@@ -22,8 +22,8 @@ struct PlannedMap {
 // same of a row behind them. Maps and types are numbered as Map and DType. Returns a cudaError_t.
 int emulate_map(int map, int in_type, int out_type, int parameters, double epsilon, int dims, const int64_t* sizes,
                 const int64_t* strides, int64_t n, const void* x, const void* second, const void* weight,
-                const void* bias, const void* read, void* out, void* written, int cluster_ctas, bool backward,
-                PlannedMap* planned) {
+                const void* bias, const void* read, void* out, void* written, int sms, int capability, int cluster_ctas,
+                bool backward, PlannedMap* planned) {
   const auto alignment = [](const void* p) { return alignment_of(reinterpret_cast<uintptr_t>(p)); };
   const auto in = static_cast<DType>(in_type);
   MapProblem p{static_cast<Map>(map),
@@ -37,11 +37,11 @@ int emulate_map(int map, int in_type, int out_type, int parameters, double epsil
                n};
   for (int d = 0; d < dims; ++d, strides += 3) add_dim(p, {sizes[d], {strides[0], strides[1], strides[2]}});
   p.along = {strides[0], strides[1], strides[2]};
-  Gpu gpu = make_gpu(4, 9, 0);
+  Gpu gpu = make_gpu(sms, capability / 10, capability % 10);
   gpu.cluster_ctas = cluster_ctas;
   const MapPlan plan = make_map_plan(p, gpu);
-  *planned = {plan.log_lanes,     plan.log_warps,      plan.rows_per_cta, plan.in_cluster,
-              plan.reads_vectors, plan.writes_vectors, plan.launches,     plan.units};
+  *planned = {plan.log_lanes,  plan.log_warps,     plan.warp_rows,      plan.warp_chunks, plan.rows_per_cta,
+              plan.in_cluster, plan.reads_vectors, plan.writes_vectors, plan.launches,    plan.units};
   const auto vectors = static_cast<size_t>(plan.scratch_bytes + 15) / 16;
   std::vector<uint4> scratch(vectors, {0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a});
   emulator::backward = backward;

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from map_cases import DTYPES, values
+from map_cases import DTYPES, special, values
 
 from torch_reduce.map_model import map_model, row_model
 from torch_reduce.nn import functional
@@ -51,6 +51,17 @@ def test_losses_have_their_bits(device, dtype):
     z = functional.cross_entropy(x.to(device), target.to(device), reduction="none", z_loss=0.5)
     log = row_model(x, map="log_softmax").sum(1)
     assert_same_bits(z[:7], (rows + log.square() * 0.5).to(dtype)[:7], "z")
+
+
+@every_dtype
+def test_what_is_kept_of_rows(device, dtype):
+    """By the kernels of a row and of columns: the logarithm of the sum in two words."""
+    for rows, n in ((3, 40), (5, 3000), (600, 7)):
+        x = special(values(rows, n, dtype))
+        expected = row_model(x, map="log_softmax")
+        assert_same_bits(torch.ops.reduce._logits(x.to(device), 1), expected, f"rows of {n}")
+        columns = x.t().contiguous().to(device)
+        assert_same_bits(torch.ops.reduce._logits(columns, 0), expected, f"columns of {n}")
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1], ids=str)

@@ -21,6 +21,8 @@ class Planned(ctypes.Structure):
         for name in (
             "log_lanes",
             "log_warps",
+            "warp_rows",
+            "warp_chunks",
             "rows_per_cta",
             "in_cluster",
             "reads_vectors",
@@ -52,6 +54,8 @@ class Case:
     gap: int = 0
     apart: int = 1
     out_offset: int = 0
+    sms: int = 4
+    capability: int = 90
     clusters: int = 16
     backward: bool = False
 
@@ -91,6 +95,8 @@ def run(kernels, case: Case, inputs: Inputs) -> Planned:
         numbers(strides),
         ctypes.c_int64(case.n),
         *map(pointer, (x, other, inputs.weight, inputs.bias, row if reads else None, out, written)),
+        case.sms,
+        case.capability,
         case.clusters,
         case.backward,
         ctypes.byref(planned),

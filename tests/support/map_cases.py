@@ -81,7 +81,7 @@ def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bo
         scale, shift = (factors[:, i : i + 1] for i in (0, 1))
         return Inputs(x, None, None, None, kept, eps, map_model(x, map=name, weight=scale, bias=shift))
     weight = bias = second = None
-    row = row_model(x, map=name) if name == "log_softmax" else None
+    row = None
     if is_norm:
         row = row_model(x, map=forward, eps=eps)
         if affine and not gives_products:

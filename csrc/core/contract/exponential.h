@@ -7,6 +7,8 @@
 
 #include <torch_reduce/scaled.h>
 
+#include <limits>
+
 #include "core/contract/numeric.h"
 
 #if defined(__FMA__)

@@ -23,6 +23,7 @@ struct LogSumExp : Traits {
   static constexpr bool outgrows_integers = true;
   static constexpr bool has_few_kernels = true;
   static constexpr bool widens_on_cuda = true;
+  static constexpr bool has_second = true, has_parts = true;
   static constexpr int kNear = 64, kStep = 2 * kNear;
   template <class Word>
   using Exp = ExpOf<std::decay_t<decltype(order::ScaleOf<Word>::kLimit)>>;
@@ -57,6 +58,18 @@ struct LogSumExp : Traits {
   template <class Acc>
   static TR_HD double finish(Acc a, int64_t) {
     return static_cast<double>(a.reference) + log_of_normal(static_cast<double>(a.sum));
+  }
+  // The same in two words of the compute type: a whole number, and what that lacks.
+  template <class Acc>
+  static TR_HD word_of<Acc> first(Acc a) {
+    constexpr double kMagic = ExpOf<double>::kMagic;
+    const double log = log_of_normal(static_cast<double>(a.sum)), nearest = (log + kMagic) - kMagic;
+    return static_cast<word_of<Acc>>(static_cast<double>(a.reference) + nearest);
+  }
+  template <class Acc>
+  static TR_HD word_of<Acc> second(Acc a, int64_t) {
+    const double log = log_of_normal(static_cast<double>(a.sum)), whole = static_cast<double>(first(a));
+    return static_cast<word_of<Acc>>((static_cast<double>(a.reference) - whole) + log);
   }
 };
 

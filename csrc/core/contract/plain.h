@@ -163,8 +163,9 @@ template <class Acc>
 constexpr bool has_plain = !std::is_void<Plain<Acc>>::value;
 
 // What f(how, to) makes of elements: it combines them by how.combine(), once or twice, in the compute type first.
+// Returns whether that was all, and so what was lifted first is what counts.
 template <class O, class Acc, int Count, class F>
-TR_HD void combine_elements(Acc (&to)[Count], F f) {
+TR_HD bool combine_elements(Acc (&to)[Count], F f) {
   if constexpr (has_plain<Acc>) {
     Plain<Acc> plain;
     word_of<Acc> value[Count];
@@ -172,7 +173,7 @@ TR_HD void combine_elements(Acc (&to)[Count], F f) {
     if (plain.are_plain(value)) {
       TR_UNROLL
       for (int i = 0; i < Count; ++i) to[i] = plain.scaled(value[i]);
-      return;
+      return true;
     }
     if constexpr (O::adds_exponentials) {
       NearOrNone<word_of<Acc>> look;
@@ -181,12 +182,13 @@ TR_HD void combine_elements(Acc (&to)[Count], F f) {
       if (look.are_plain(unused)) {
         TR_UNROLL
         for (int i = 0; i < Count; ++i) to[i] = value[i] > 0 ? plain.scaled(value[i]) : O::template identity<Acc>();
-        return;
+        return true;
       }
     }
   }
   O op;
   f(op, to);
+  return false;
 }
 
 // The tree over N elements, each a leaf: fill(how, x) writes them, as how lifts them, into x.

@@ -69,6 +69,8 @@ struct Traits {
   static constexpr bool has_correction = false;
   // second() makes another result of what was combined, for operators of two.
   static constexpr bool has_second = false;
+  // With a second result, the two are parts of one: first() takes the place of finish().
+  static constexpr bool has_parts = false;
   // Both are results of order-free operators of one word, `First` and `Second`.
   static constexpr bool has_two_extremes = false;
   // An accumulator's words are wider than the compute type.

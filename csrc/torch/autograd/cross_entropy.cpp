@@ -27,16 +27,6 @@ struct Loss {
   double smoothing, z;
 };
 
-at::Tensor rows_of(const at::Tensor& self, int64_t dim) {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_logits", "").typed<Logits>();
-  return op.call(self, dim);
-}
-at::Tensor gradient_of(const at::Tensor& self, const at::Tensor& row, int64_t dim) {
-  static const auto op =
-      c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_logits_backward", "").typed<LogitsGradient>();
-  return op.call(self, row, dim);
-}
-
 // The targets that count; the others are 0, which is in every row.
 struct Targets {
   at::Tensor ignored, index;
@@ -44,37 +34,7 @@ struct Targets {
       : ignored(target == loss.ignore_index), index(target.masked_fill(ignored, 0).unsqueeze(loss.dim)) {}
 };
 
-// x[target] less l, as log_softmax has it.
-at::Tensor logarithms(const at::Tensor& x, const at::Tensor& row) {
-  return ((x - row.select(-1, 0)) - row.select(-1, 1)).clamp_max(0);
-}
-
 using Pair = std::tuple<at::Tensor, at::Tensor>;
-using Losses = Pair(const at::Tensor&, const at::Tensor&, int64_t, int64_t, double, double);
-
-// And what is kept of the rows.
-Pair losses(const at::Tensor& self, const at::Tensor& target, int64_t dim, int64_t ignore_index, double smoothing,
-            double z) {
-  const at::ScalarType compute = compute_type_of_map(self.scalar_type());
-  const Targets targets({dim, ignore_index, smoothing, z}, target);
-  if (target.is_cpu() && target.numel() > 0) {  // a GPU would have to be waited for
-    const auto [least, most] = targets.index.aminmax();
-    const int64_t bad = least.item<int64_t>() < 0 ? least.item<int64_t>() : most.item<int64_t>();
-    TORCH_CHECK_INDEX(bad >= 0 && bad < self.size(dim), "Target ", bad, " is out of bounds.");
-  }
-  const at::Tensor row = rows_of(self, dim);
-  at::Tensor value = -logarithms(self.gather(dim, targets.index).squeeze(dim).to(compute), row);
-  if (smoothing != 0) {
-    const at::Tensor mean = call(Request{Op::Mean, at::IntArrayRef(dim), false, compute}, self);
-    value = value * (1 - smoothing) - logarithms(mean, row) * smoothing;
-  }
-  if (z != 0) value = value + (row.select(-1, 0) + row.select(-1, 1)).square() * z;
-  return {value.masked_fill(targets.ignored, 0), row};
-}
-Pair losses_of_meta(const at::Tensor& self, const at::Tensor& target, int64_t dim, int64_t, double, double) {
-  const auto options = self.options().dtype(compute_type_of_map(self.scalar_type()));
-  return {at::empty_symint(target.sym_sizes(), options), rows_of(self, dim)};
-}
 
 // By row: shares * scale - shift, less what the target alone has.
 struct Factors {
@@ -91,15 +51,10 @@ struct Factors {
 
 at::Tensor gradient(const Loss& loss, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
                     const at::Tensor& row) {
-  const Targets targets(loss, target);
-  const at::Tensor whole = row.select(-1, 0), rest = row.select(-1, 1);
-  const Factors f(loss, grad, targets.ignored, whole + rest, self.sym_size(loss.dim));
-  const at::Tensor result = gradient_of(self, at::stack({whole, rest, f.scale, f.shift}, -1), loss.dim);
-  // Of the targets, rows of one element.
-  const at::Tensor own = gradient_of(self.gather(loss.dim, targets.index),
-                                     at::stack({whole, rest, f.scale, f.shift + f.of_target}, -1), loss.dim);
-  return result.scatter(loss.dim, targets.index,
-                        at::where(targets.ignored.unsqueeze(loss.dim), at::zeros_like(own), own));
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("reduce::_cross_entropy_backward", "")
+                             .typed<CrossEntropyGradient>();
+  return op.call(grad, self, target, row, loss.dim, loss.ignore_index, loss.smoothing, loss.z);
 }
 // By differentiable operators.
 at::Tensor differentiable_gradient(const Loss& loss, const at::Tensor& grad, const at::Tensor& self,
@@ -136,7 +91,8 @@ struct CrossEntropyNode : torch::autograd::Node {
 };
 
 const auto& losses_op() {
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_cross_entropy", "").typed<Losses>();
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_cross_entropy", "").typed<CrossEntropies>();
   return op;
 }
 
@@ -185,9 +141,10 @@ at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64
   check_target("cross_entropy", self, target, dim);
   const at::Tensor of_rows = std::get<0>(losses_op().call(self, target, dim, ignore_index, smoothing, z));
   if (reduction == "none") return of_rows.to(self.scalar_type());
-  at::Tensor total = call(Request{Op::Sum, {}, false, std::nullopt}, of_rows);
-  if (reduction == "mean") total = total / (target != ignore_index).sum().to(total.scalar_type());
-  return total.to(self.scalar_type());
+  const at::Tensor total = call(Request{Op::Sum, {}, false, std::nullopt}, of_rows);
+  if (reduction == "sum") return total.to(self.scalar_type());
+  const at::Tensor count = call(Request{Op::CountNonzero, {}, false, std::nullopt}, target != ignore_index);
+  return (total / count).to(self.scalar_type());
 }
 
 at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
@@ -200,14 +157,12 @@ at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CPU, m) { m.impl("_cross_entropy", TORCH_FN(losses)); }
-TORCH_LIBRARY_IMPL(reduce, CUDA, m) { m.impl("_cross_entropy", TORCH_FN(losses)); }
-TORCH_LIBRARY_IMPL(reduce, Meta, m) { m.impl("_cross_entropy", TORCH_FN(losses_of_meta)); }
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   m.impl("_cross_entropy", TORCH_FN(differentiable_losses));
   // Called where nothing is to be differentiated.
   m.impl("_logits", torch::CppFunction::makeFallthrough());
   m.impl("_logits_backward", torch::CppFunction::makeFallthrough());
+  m.impl("_cross_entropy_backward", torch::CppFunction::makeFallthrough());
 }
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
   m.impl("cross_entropy", TORCH_FN(cross_entropy));

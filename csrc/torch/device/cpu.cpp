@@ -5,6 +5,7 @@
 #include "core/cpu/dispatch/accumulators.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "exact.h"
+#include "logits.h"
 #include "strided.h"
 #include "threads.h"
 #include "two.h"
@@ -19,11 +20,12 @@ struct Cpu {
   }
   static void permit(const Request&, const Checked&, const at::Tensor&) {}
   static void run(const Request& r, const Checked& checked, const at::Tensor& self, const at::Tensor& out) {
-    const Problem p = make_problem(r, checked, self, out.strides());
+    run(make_problem(r, checked, self, out.strides()), self, out);
+  }
+  static void run(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
     const cpu::Threads threads = cpu::is_for_one_thread(p) ? cpu::Threads{1, nullptr} : torch_threads();
     cpu::reduce(cpu_work_for(p, threads.count), {self.const_data_ptr(), out.mutable_data_ptr()}, threads);
   }
-
   static void run(const Problem& p, const at::Tensor& self, const at::Tensor& other, const at::Tensor& counts,
                   const at::Tensor& out) {
     const cpu::Threads threads = cpu::is_for_one_thread(p) ? cpu::Threads{1, nullptr} : torch_threads();
@@ -50,6 +52,7 @@ TORCH_LIBRARY_IMPL(reduce, CPU, m) {
   register_kernels<Strided<Cpu>>(m);
   register_exact<Cpu>(m);
   m.impl("_of_two", TORCH_FN(of_two<Cpu>));
+  m.impl("_logits", TORCH_FN(logits<Cpu>));
 }
 
 }  // namespace torch_reduce

@@ -13,6 +13,7 @@
 #include "core/cuda/launch/accumulators.h"
 #include "core/cuda/launch/launch.h"
 #include "exact.h"
+#include "logits.h"
 #include "strided.h"
 #include "two.h"
 
@@ -50,6 +51,9 @@ struct Cuda {
                   const at::Tensor& out) {
     launch(p, self, out, /*words=*/false, other.const_data_ptr(), counts_in(counts));
   }
+  static void run(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
+    launch(p, self, out, /*words=*/false);
+  }
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
     launch(p, self, out, /*words=*/true);
   }
@@ -84,6 +88,7 @@ TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
   register_kernels<Strided<Cuda>>(m);
   register_exact<Cuda>(m);
   m.impl("_of_two", TORCH_FN(of_two<Cuda>));
+  m.impl("_logits", TORCH_FN(logits<Cuda>));
 }
 
 }  // namespace torch_reduce

@@ -33,6 +33,14 @@ at::Tensor of_two_meta(const at::Tensor& self, const at::Tensor& other, c10::str
   return at::empty_symint(result_sizes(r, checked, self.sym_sizes()), self.options().dtype(checked.type));
 }
 
+at::Tensor logits(const at::Tensor& self, int64_t dim) {
+  const auto type = self.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const Request r{Op::LogSumExp, at::IntArrayRef(dim), false, type};
+  auto sizes = result_sizes(r, check(r, self), self.sym_sizes());
+  sizes.push_back(2);
+  return at::empty_symint(sizes, self.options().dtype(type));
+}
+
 at::Tensor accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
   const AccumulateRequest r{self, dim, keepdim};
   return at::empty_symint(r.sizes(self.sym_sizes()), self.options().dtype(at::kLong));
@@ -54,6 +62,7 @@ at::Tensor normalize(const at::Tensor& acc) {
 TORCH_LIBRARY_IMPL(reduce, Meta, m) {
   register_kernels<Meta>(m);
   m.impl("_of_two", TORCH_FN(of_two_meta));
+  m.impl("_logits", TORCH_FN(logits));
   m.impl("exact_accumulate", TORCH_FN(accumulate));
   m.impl("exact_round", TORCH_FN(round));
   m.impl("exact_normalize", TORCH_FN(normalize));

@@ -17,8 +17,13 @@ using LayerNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, in
 using NormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
                                 const std::optional<at::Tensor>& weight);
 
+// What is asked for of a loss is the dim of the classes, the target that does not count, and two factors (loss.h).
 using Logits = at::Tensor(const at::Tensor& self, int64_t dim);
-using LogitsGradient = at::Tensor(const at::Tensor& self, const at::Tensor& row, int64_t dim);
+using CrossEntropies = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, const at::Tensor& target, int64_t dim,
+                                                          int64_t ignore_index, double smoothing, double z);
+using CrossEntropyGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
+                                        const at::Tensor& row, int64_t dim, int64_t ignore_index, double smoothing,
+                                        double z);
 
 at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
                             at::ScalarType type);

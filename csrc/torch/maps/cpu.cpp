@@ -3,6 +3,7 @@
 
 #include "../device/threads.h"
 #include "core/cpu/dispatch/reduce.h"
+#include "core/cpu/map/losses.h"
 #include "kernels.h"
 
 namespace torch_reduce {
@@ -24,6 +25,12 @@ struct Cpu {
                                   out.defined() ? out.mutable_data_ptr() : nullptr,
                                   written.defined() ? written.mutable_data_ptr() : nullptr};
     cpu::map(p, buffers, torch_threads());
+  }
+  static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {
+    const int64_t* const bad = call.rows.compute == DType::Float64
+                                   ? cpu::loss_step(step, call.rows, loss_buffers<double>(step, in, out), call.options)
+                                   : cpu::loss_step(step, call.rows, loss_buffers<float>(step, in, out), call.options);
+    TORCH_CHECK_INDEX(bad == nullptr, "Target ", *bad, " is out of bounds.");
   }
 };
 

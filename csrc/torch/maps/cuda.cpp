@@ -8,6 +8,7 @@
 #include "../planning/planning.h"
 #include "core/cuda/launch/launch.h"
 #include "core/cuda/map/buffers.h"
+#include "core/cuda/map/losses.h"
 #include "kernels.h"
 
 namespace torch_reduce {
@@ -40,6 +41,16 @@ struct Cuda {
                                    scratch.get()};
     C10_CUDA_CHECK(
         cuda::launch_map(plan, p, buffers, c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(device)));
+  }
+  static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {
+    const c10::DeviceGuard guard(in.self.device());
+    const bool dependent = cuda::has_dependent_launch(in.self.get_device());
+    const auto launch = [&](auto buffers) {
+      return cuda::launch_loss_step(step, call.rows, buffers, call.options, c10::cuda::getCurrentCUDAStream(),
+                                    dependent);
+    };
+    C10_CUDA_CHECK(call.rows.compute == DType::Float64 ? launch(loss_buffers<double>(step, in, out))
+                                                       : launch(loss_buffers<float>(step, in, out)));
   }
 };
 

@@ -4,8 +4,10 @@
 #include <ATen/WrapDimUtils.h>
 #include <torch/library.h>
 
+#include "../dispatch/call.h"
 #include "call.h"
 #include "describe.h"
+#include "losses.h"
 
 namespace torch_reduce {
 
@@ -13,6 +15,7 @@ namespace torch_reduce {
 //   static constexpr int kMostDims;  // of rows; 0: there is no memory, and nothing is run
 //   static at::Tensor empty(at::SymIntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
 //   static void run(const MapProblem&, const MapInputs&, const at::Tensor& out, const at::Tensor& written);
+//   static void run(LossStep, const LossCall&, const LossInputs&, const at::Tensor& out);
 template <class Device>
 struct MapKernels {
   using Pair = std::tuple<at::Tensor, at::Tensor>;
@@ -48,17 +51,44 @@ struct MapKernels {
     return norm(Map::LayerNorm, in, dims, eps);
   }
 
-  // What is kept of each row of logits, in a last dim.
-  static at::Tensor logits(const at::Tensor& self, int64_t dim) {
-    const int64_t d = at::maybe_wrap_dim(dim, self.dim());
-    check_map_dtype("cross_entropy", self.scalar_type(), "the input");
-    MapInputs in{self, {}, {}, {}, {}};
-    return run(Map::LogSoftmax, in, {d, d + 1}, 0, std::nullopt, true).second;
-  }
   static at::Tensor logits_backward(const at::Tensor& self, const at::Tensor& row, int64_t dim) {
     const int64_t d = at::maybe_wrap_dim(dim, self.dim());
     MapInputs in{self, {}, {}, {}, row.contiguous()};
     return run(Map::CrossEntropyBackward, in, {d, d + 1}, 0, self.scalar_type(), false).first;
+  }
+
+  static Pair cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t dim, int64_t ignore_index,
+                            double smoothing, double z) {
+    static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_logits", "").typed<Logits>();
+    const at::ScalarType compute = compute_type_of_map(self.scalar_type());
+    LossInputs in{self, target, op.call(self, dim), {}, {}};
+    if (smoothing != 0) in.mean = call(Request{Op::Mean, at::IntArrayRef(dim), false, compute}, self);
+    const at::Tensor losses = Device::empty(target.sym_sizes(), compute, self);
+    if constexpr (Device::kMostDims > 0) {
+      const LossCall loss(in, dim, ignore_index, smoothing, z, {}, Device::kMostDims);
+      Device::run(LossStep::Losses, loss, in, losses);
+    }
+    return {losses, in.row};
+  }
+
+  // The shares of all classes first, and then of each row its target's.
+  static at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
+                                           const at::Tensor& row, int64_t dim, int64_t ignore_index, double smoothing,
+                                           double z) {
+    LossInputs in{self, target, row.contiguous(), {}, grad.contiguous()};
+    c10::SymDimVector words(row.sym_sizes().begin(), row.sym_sizes().end());
+    words.back() = traits_of(Map::CrossEntropyBackward).words_read;
+    const at::Tensor rows = Device::empty(words, row.scalar_type(), self);
+    if constexpr (Device::kMostDims == 0) return Device::empty(self.sym_sizes(), self.scalar_type(), self);
+    if constexpr (Device::kMostDims > 0) {
+      const LossCall of_rows(in, dim, ignore_index, smoothing, z, {}, Device::kMostDims);
+      Device::run(LossStep::GradientRows, of_rows, in, rows);
+      const at::Tensor result = logits_backward(self, rows, dim);
+      const LossCall of_targets(in, dim, ignore_index, smoothing, z, result, Device::kMostDims);
+      in.row = rows;
+      Device::run(LossStep::TargetGradients, of_targets, in, result);
+      return result;
+    }
   }
 
   template <Map map>
@@ -83,8 +113,9 @@ struct MapKernels {
     m.impl("log_softmax", &MapKernels::template softmax<Map::LogSoftmax>);
     m.impl("_softmax_backward", &MapKernels::template softmax_backward<Map::SoftmaxBackward>);
     m.impl("_log_softmax_backward", &MapKernels::template softmax_backward<Map::LogSoftmaxBackward>);
-    m.impl("_logits", TORCH_FN(logits));
     m.impl("_logits_backward", TORCH_FN(logits_backward));
+    m.impl("_cross_entropy", TORCH_FN(cross_entropy));
+    m.impl("_cross_entropy_backward", TORCH_FN(cross_entropy_backward));
     m.impl("_rms_norm", TORCH_FN(rms_norm));
     m.impl("_layer_norm", TORCH_FN(layer_norm));
     m.impl("_rms_norm_backward", &MapKernels::template norm_backward<Map::RmsNormBackward>);

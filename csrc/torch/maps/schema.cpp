@@ -43,12 +43,16 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
     m.def(("_" + name + "_backward(Tensor grad, Tensor result, int dim, ScalarType dtype) -> Tensor").c_str(), tags);
   }
   // Of rows of logits: what is kept of each, and of that and two numbers (csrc/core/contract/maps/softmax.h) a
-  // gradient.
+  // gradient; the losses, and what is kept; and their gradient.
   m.def("_logits(Tensor self, int dim) -> Tensor", tags);
   m.def("_logits_backward(Tensor self, Tensor row, int dim) -> Tensor", tags);
   m.def(
       "_cross_entropy(Tensor self, Tensor target, int dim, int ignore_index, float label_smoothing, float z_loss) -> "
       "(Tensor, Tensor)",
+      tags);
+  m.def(
+      "_cross_entropy_backward(Tensor grad, Tensor self, Tensor target, Tensor row, int dim, int ignore_index, "
+      "float label_smoothing, float z_loss) -> Tensor",
       tags);
   m.def(
       "cross_entropy(Tensor self, Tensor target, *, int ignore_index=-100, float label_smoothing=0., "

@@ -38,13 +38,21 @@ struct MapTraits {
   // Not where all of a row is read.
   static constexpr bool reduces = true;
   static constexpr bool reads_second = false, reads_weight = false, reads_bias = false;
+  // number() is of the weight too.
+  static constexpr bool weighs_numbers = false;
   // Its Row is written beside the result, for a derivative.
   static constexpr bool writes_row = false;
   // is_common() says where common_value() has the bits of value(), for kernels that may branch.
   static constexpr bool has_common_value = false;
+  // Where is_common_row() says so, kept_value() has the bits of value(): it is of what was lifted as it is (plain.h).
+  static constexpr bool keeps_lifted = false;
   // What a derivative reads of that.
   template <class Word>
   using Read = NoWords<Word>;
 };
+
+// Of words of fp32, whose exponentials are as fast to keep as to make.
+template <class M, class Word>
+constexpr bool keeps_lifted = M::keeps_lifted && sizeof(Word) == 4;
 
 }  // namespace torch_reduce

@@ -72,7 +72,7 @@ struct LayerNorm : MapTraits {
 // Of the gradient g, and in second place x, with the row of the norm: with g w = h and the normalised x,
 // (h - x mean(h x)) / root.
 struct RmsNormBackward : MapTraits {
-  static constexpr bool reads_second = true, reads_weight = true;
+  static constexpr bool reads_second = true, reads_weight = true, weighs_numbers = true;
   template <class Word>
   using Read = RmsNorm::Row<Word>;
   template <class Word>
@@ -97,7 +97,7 @@ struct RmsNormBackward : MapTraits {
 // The same less the mean of h.
 struct LayerNormBackward : MapTraits {
   static constexpr int sums = 2;
-  static constexpr bool reads_second = true, reads_weight = true;
+  static constexpr bool reads_second = true, reads_weight = true, weighs_numbers = true;
   template <class Word>
   using Read = LayerNorm::Row<Word>;
   template <class Word>

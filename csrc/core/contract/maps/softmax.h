@@ -31,16 +31,24 @@ struct Softmax : MapTraits {
     return step == 1 ? quotient(own.sum, row) : (own.sum * step) * (step * row.inverse);
   }
   // The same bits where elements are near 0, or masked, and so no exponential is scaled.
-  static constexpr bool has_common_value = true;
+  static constexpr bool has_common_value = true, keeps_lifted = true;
+  template <class Word>
+  static TR_HD bool is_common_row(const Row<Word>& row) {
+    return row.reference == 0;
+  }
+  template <class Word>
+  static TR_HD Word kept_value(Word exponential, const Row<Word>& row) {
+    return quotient(exponential, row);
+  }
   template <class Word>
   static TR_HD bool is_common(const AtPlace<Word>& at, const Row<Word>& row) {
     const bool is_near = order::magnitude_of(at.x) <= LogSumExp::kNear;
-    return (row.reference == 0) & (is_near | (at.x == -std::numeric_limits<Word>::infinity()));
+    return is_common_row(row) & (is_near | (at.x == -std::numeric_limits<Word>::infinity()));
   }
   template <class Word>
   static TR_HD Word common_value(const AtPlace<Word>& at, const Row<Word>& row) {
     const Word exponential = exp_of_near(at.x);  // NaN of -infinity
-    return quotient(exponential > 0 ? exponential : Word(0), row);
+    return kept_value(exponential > 0 ? exponential : Word(0), row);
   }
 
  private:
@@ -55,23 +63,22 @@ struct Softmax : MapTraits {
 // x - log(sum of exp), of which a whole number is taken off first. The rest is less than 1, or what that lacks. No
 // share is more than 1.
 struct LogSoftmax : Softmax {
-  static constexpr bool has_common_value = false;
-  static constexpr bool writes_row = true;
+  static constexpr bool has_common_value = false, keeps_lifted = false;
   template <class Word>
   struct Row {
     Word whole, rest;
   };
   template <class Word>
   static TR_HD Row<Word> finish(const Exponentials<Word>* total, const RowOf<Word>&, const NoWords<Word>&) {
-    constexpr double kMagic = 0x1.8p+52;
-    const double reference = static_cast<double>(total->reference);
-    const double log = log_of_normal(static_cast<double>(total->sum)), nearest = (log + kMagic) - kMagic;
-    const Word whole = static_cast<Word>(reference + nearest);
-    return {whole, static_cast<Word>((reference - static_cast<double>(whole)) + log)};
+    return {LogSumExp::first(*total), LogSumExp::second(*total, 0)};
   }
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
-    const Word y = (at.x - row.whole) - row.rest;
+    return logarithm(at.x, row.whole, row.rest);
+  }
+  template <class Word>
+  static TR_HD Word logarithm(Word x, Word whole, Word rest) {
+    const Word y = (x - whole) - rest;
     return y > 0 ? Word(0) : y;
   }
 };

@@ -96,7 +96,14 @@ Write<Acc> writer_to(DType out) {
   });
 }
 
-// The operator whose result is the second one of Op.
+// The operators whose result is the first, and the second one of Op.
+template <class Op>
+struct FirstOf : Op {
+  template <class Acc>
+  static TR_HD auto finish(Acc a, count_of<Op>) {
+    return Op::first(a);
+  }
+};
 template <class Op>
 struct SecondOf : Op {
   template <class Acc>
@@ -108,7 +115,7 @@ struct SecondOf : Op {
 // Writes second results; null where there are none.
 template <class Op, class Acc>
 Write<Acc> make_second_writer(const Problem& p) {
-  if constexpr (Op::has_second) {
+  if constexpr (Op::has_second && !(Op::has_parts && is_scalar<Acc>)) {
     if constexpr (may_be_flipped<Op, Acc>) {
       if (p.second != 0 && p.in == DType::UInt64) return write_flipped<SecondOf<Op>, Acc>;
     }
@@ -122,6 +129,9 @@ template <class Op, class Acc>
 Write<Acc> make_writer(const Problem& p) {
   if constexpr (Op::selects && may_be_flipped<Op, Acc>) {
     if (p.in == DType::UInt64) return write_flipped<Op, Acc>;
+  }
+  if constexpr (Op::has_parts && !is_scalar<Acc>) {
+    if (p.second != 0) return writer_to<FirstOf<Op>, Acc>(p.out);
   }
   return with_operator(p.op, [&](auto tag) -> Write<Acc> {
     using Asked = typename decltype(tag)::type;

@@ -100,11 +100,19 @@ __device__ __noinline__ void write_second(void* out, int64_t place, DType type, 
   store<O>(out, place, type, mirrored_back<O>(O::second(v, Count{}), mirror));
 }
 
+template <class O, class Acc>
+__device__ __noinline__ void write_parts(void* out, int64_t place, int64_t second, Acc v) {
+  put<word_of<Acc>>(out, place, O::first(v));
+  put<word_of<Acc>>(out, place + second, O::second(v, 0));
+}
+
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits
 // by that. `Likely` is the type that is tested for first: code that is jumped over is not fetched.
 template <class O, class Likely, class Acc>
 __device__ __forceinline__ void write(const Target& t, int64_t place, Acc v) {
-  if constexpr (O::has_second) {
+  if constexpr (O::has_parts && !is_scalar<Acc>) {
+    if (t.second != 0) return write_parts<O>(t.to, place, t.second, v);
+  } else if constexpr (O::has_second) {
     if constexpr (O::has_two_extremes) {
       if (t.second != 0) write_second<O>(t.to, place + t.second, t.type, t.mirror, v);
     } else {

@@ -31,20 +31,23 @@ struct ChunkVectors {
     constexpr int kLeavesPerSet = V < 8 ? V : 8;
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
-      Acc leaf[kLeavesPerSet];
-      combine_elements<O>(leaf, [&](auto& how, auto& to) {
+      Acc root[1];
+      combine_elements<O>(root, [&](auto& how, auto& to) {
+        using Value = std::decay_t<decltype(to[0])>;
+        Value leaf[kLeavesPerSet];
 #pragma unroll
         for (int i = s; i < kLoads; i += kSets) {
-          std::decay_t<decltype(to[0])> x[V];
+          Value x[V];
           widen_all<In>(how, part[i], source, {first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n}, x);
 #pragma unroll
           for (int e = 0; e < V; ++e) {
             const bool begins = i == s && e < kLeavesPerSet;
-            to[e % kLeavesPerSet] = begins ? x[e] : how.combine(to[e % kLeavesPerSet], x[e]);
+            leaf[e % kLeavesPerSet] = begins ? x[e] : how.combine(leaf[e % kLeavesPerSet], x[e]);
           }
         }
+        to[0] = tree_by(how, leaf);
       });
-      set[s] = tree<O>(leaf);
+      set[s] = root[0];
     }
   }
 };

@@ -47,6 +47,27 @@ __device__ __forceinline__ uint4 load16_kept(const void* p) {
   return v;
 }
 
+// Begins to copy 16 bytes to shared memory, past the registers. Whoever began a copy may read there once it has waited.
+__device__ __forceinline__ void copy16(void* shared, const void* p) {
+#if defined(__CUDA_ARCH__)
+  const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(p) : "memory");
+#else
+  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(p);
+#endif
+}
+__device__ __forceinline__ void wait_for_copies() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void prefetch_to_l2(const void* p) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+}
+
 template <class In>
 struct alignas(16) Vector {
   In e[vector_width<In>];

@@ -21,25 +21,34 @@ struct Numbers {
   int64_t n;
 };
 
-// What was loaded, lifted, in the type in which it is combined. A bfloat16 is the upper half of a float: taken out of
-// its word by one instruction, where a conversion of single elements makes two or three.
-template <class In, class O, class To>
-__device__ __forceinline__ void widen_all(O& op, const uint4& raw, const Source& source, const Numbers& numbers,
-                                          To (&to)[vector_width<In>]) {
-  using Word = number_of<To>;
-  const auto lift = [&](Word x, int e) { return lifted(op, x, numbers.first + e * numbers.step, numbers.n); };
-  const uint4 bits = adapted<O, In>(raw, source);
+// What was loaded, in the compute type. A bfloat16 is the upper half of a float: taken out of its word by one
+// instruction, where a conversion of single elements makes two or three.
+template <class In, class Word>
+__device__ __forceinline__ void widen_vector(const uint4& bits, Word (&to)[vector_width<In>]) {
   if constexpr (std::is_same<In, BFloat16>::value && std::is_same<Word, float>::value) {
     const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      to[2 * i] = lift(bit_cast<float>(word[i] << 16), 2 * i);
-      to[2 * i + 1] = lift(bit_cast<float>(word[i] & 0xffff0000u), 2 * i + 1);
+      to[2 * i] = bit_cast<float>(word[i] << 16);
+      to[2 * i + 1] = bit_cast<float>(word[i] & 0xffff0000u);
     }
   } else {
     const auto v = bit_cast<Vector<In>>(bits);
 #pragma unroll
-    for (int e = 0; e < vector_width<In>; ++e) to[e] = lift(widen<Word>(v.e[e]), e);
+    for (int e = 0; e < vector_width<In>; ++e) to[e] = widen<Word>(v.e[e]);
+  }
+}
+
+// The same, lifted, in the type in which it is combined.
+template <class In, class O, class To>
+__device__ __forceinline__ void widen_all(O& op, const uint4& raw, const Source& source, const Numbers& numbers,
+                                          To (&to)[vector_width<In>]) {
+  using Word = number_of<To>;
+  Word x[vector_width<In>];
+  widen_vector<In>(adapted<O, In>(raw, source), x);
+#pragma unroll
+  for (int e = 0; e < vector_width<In>; ++e) {
+    to[e] = lifted(op, x[e], numbers.first + e * numbers.step, numbers.n);
   }
 }
 template <class O, class In, class To>

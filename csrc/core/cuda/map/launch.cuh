@@ -10,6 +10,7 @@ namespace torch_reduce::cuda {
 template <class M, class In, class Word>
 cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers& b, cudaStream_t stream,
                       bool dependent) {
+  const auto is_vector = [](const void* parameters) { return reinterpret_cast<uintptr_t>(parameters) % 16 == 0; };
   MapArgs<Word> args{b.x,
                      b.second,
                      b.weight,
@@ -27,18 +28,28 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      MapIndex(p),
                      plan.log_lanes,
                      plan.log_warps,
+                     plan.warp_rows,
+                     plan.warp_chunks,
                      plan.rows_per_cta,
+                     plan.loads,
                      FastDivisor(plan.units),
                      plan.in_cluster ? Meets::Cluster : Meets::Alone,
                      plan.reads_vectors,
                      plan.writes_vectors};
-  const Launch l{plan.grid, plan.block, 0, stream, dependent, plan.in_cluster ? static_cast<int>(plan.units) : 1};
-  if (plan.launches == 1) return start(map<M, In, Word>, args, l);
+  const bool vectors = plan.reads_vectors && plan.writes_vectors && p.n % vector_width<In> == 0 &&
+                       p.parameters == p.in && is_vector(b.weight) && is_vector(b.bias) &&
+                       (p.out == p.in || p.out == p.compute);
+  const auto kernel = !vectors          ? map<M, In, Word, Places::Any>
+                      : plan.loads == 1 ? map<M, In, Word, Places::OneVector>
+                                        : map<M, In, Word, Places::Vectors>;
+  const Launch l{plan.grid, plan.block, plan.shared_bytes,
+                 stream,    dependent,  plan.in_cluster ? static_cast<int>(plan.units) : 1};
+  if (plan.launches == 1) return start(kernel, args, l);
   args.meets = Meets::LeavesPartials;
-  const cudaError_t status = start(map<M, In, Word>, args, l);
+  const cudaError_t status = start(kernel, args, l);
   if (status != cudaSuccess) return status;
   args.meets = Meets::HasPartials;
-  return start(map<M, In, Word>, args, l);
+  return start(kernel, args, l);
 }
 
 template <class M>

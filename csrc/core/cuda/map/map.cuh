@@ -1,5 +1,5 @@
-// Maps: a warp holds a chunk of a row, or several short rows. What the row's warps make of it meets in shared memory,
-// that of several CTAs in a cluster or in scratch; then every lane maps the places that it holds.
+// Maps: a warp has chunks of a row, or several short rows. What the row's warps make of it meets in shared memory, that
+// of several CTAs in a cluster or in scratch; then every lane maps the places that it has.
 #pragma once
 
 #include "core/cuda/block/cluster.cuh"
@@ -9,51 +9,82 @@
 
 namespace torch_reduce::cuda {
 
-template <class M, class In, class Word>
-__global__ void __launch_bounds__(tuning::kMapWarps* kWarp, map_ctas_at_once<M, In>)
+template <class M, class In, class Word, Places kind>
+__global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 4 ? 2 : 1)
     map(const __grid_constant__ MapArgs<Word> a) {
   using O = typename M::Reduces;
   using Acc = total_of<M, Word>;
   using Row = row_of_map<M, Word>;
   using Read = read_of_map<M, Word>;
-  __shared__ Acc slots[M::sums][tuning::kMapWarps];
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ Acc slots[M::sums][tuning::kMapMostWarps];
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   const uint32_t tile = a.units.quotient(blockIdx.x), unit = blockIdx.x - tile * a.units.divisor;
   const int warps_of_row = 1 << a.log_warps, lanes_of_row = 1 << a.log_lanes;
-  const int64_t row = static_cast<int64_t>(tile) * a.rows_per_cta + (warp >> a.log_warps) * (kWarp >> a.log_lanes) +
-                      (lane >> a.log_lanes);
-  const bool exists = row < a.rows;
-  const int64_t chunk = (static_cast<int64_t>(unit) << a.log_warps) + (warp & (warps_of_row - 1));
-  const MapStrides place = a.index.at(exists ? row : 0);
-  LanePlaces<M, In, Word> mine(chunk * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>, exists ? a.n : 0);
+  const int side_by_side = kWarp >> a.log_lanes;  // rows of a warp
+  const int64_t first_row = static_cast<int64_t>(tile) * a.rows_per_cta +
+                            (warp >> a.log_warps) * (a.warp_rows * side_by_side) + (lane >> a.log_lanes);
+  const int64_t first_chunk =
+      ((static_cast<int64_t>(unit) << a.log_warps) + (warp & (warps_of_row - 1))) * a.warp_chunks;
+  LanePlaces<M, In, Word, kind> mine(a, shared, a.warp_rows * a.warp_chunks);
+  const auto row_of = [&](int r) { return first_row + r * side_by_side; };
+  const auto place_of = [&](int64_t row) { return a.index.at(row < a.rows ? row : 0); };
+  const auto piece = [&](int r, int c) {
+    return Piece(r * a.warp_chunks + c, (first_chunk + c) * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>,
+                 row_of(r) < a.rows ? a.n : 0);
+  };
 
   if (a.meets == Meets::Cluster) arrive_in_cluster();
   wait_for_previous_kernel();
-  mine.load(a, place);
-  Read saved{};
-  if constexpr (!std::is_empty<Read>::value) {
-    if (exists) saved = static_cast<const Read*>(a.read)[row];
+#pragma unroll 1
+  for (int r = 0; r < a.warp_rows; ++r) {
+    const MapStrides place = place_of(row_of(r));
+#pragma unroll 1
+    for (int c = 0; c < a.warp_chunks; ++c) mine.load(piece(r, c), place);
   }
+  wait_for_copies();
   a.meets == Meets::LeavesPartials ? allow_next_kernel() : allow_next_kernel_if_small();
 
-  Acc total[M::sums];
-  if (M::reduces && a.meets != Meets::HasPartials) {
-    mine.reduce(a, saved, lanes_of_row, total);
-    if (warps_of_row > 1) across_warps<O>(slots, warps_of_row, total);
-    if (a.meets == Meets::Cluster) across_cluster<O>(unit, a.units.divisor, total);
-  }
-  if (a.meets == Meets::LeavesPartials) {
-    if (threadIdx.x == 0) leave_partials(a, row, unit, total);
-    return;
-  }
-  if (a.meets == Meets::HasPartials) across_partials<O>(a, row, total);
-  const Row of_row = M::finish(total, RowOf<Word>{a.n, a.epsilon}, saved);
-  if constexpr (M::writes_row) {
-    if (a.written != nullptr && exists && chunk == 0 && (lane & (lanes_of_row - 1)) == 0) {
-      static_cast<Row*>(a.written)[row] = of_row;
+#pragma unroll 1
+  for (int r = 0; r < a.warp_rows; ++r) {
+    const int64_t row = row_of(r);
+    Read saved{};
+    if constexpr (!std::is_empty<Read>::value) {
+      if (row < a.rows) saved = static_cast<const Read*>(a.read)[row];
     }
+    Acc total[M::sums];
+    if (M::reduces && a.meets != Meets::HasPartials) {
+      Counter<O, Acc, tuning::kLogMapMostChunks> counter[M::sums];
+#pragma unroll 1
+      for (int c = 0; c < a.warp_chunks; ++c) {
+        mine.reduce(piece(r, c), saved, lanes_of_row, total);
+#pragma unroll
+        for (int s = 0; s < M::sums; ++s) total[s] = counter[s].push(total[s]);
+      }
+      if (warps_of_row > 1) across_warps<O>(slots, warps_of_row, total);
+      if (a.meets == Meets::Cluster) across_cluster<O>(unit, a.units.divisor, total);
+    }
+    if (a.meets == Meets::LeavesPartials) {
+      if (threadIdx.x == 0) leave_partials(a, row, unit, total);
+      return;
+    }
+    if (a.meets == Meets::HasPartials) {
+      Acc of_partials[M::sums];
+      across_partials<O>(a, row, of_partials);
+#pragma unroll
+      for (int s = 0; s < M::sums; ++s) total[s] = of_partials[s];
+    }
+    const Row of_row = M::finish(total, RowOf<Word>{a.n, a.epsilon}, saved);
+    if constexpr (M::writes_row) {
+      if (a.written != nullptr && row < a.rows && first_chunk == 0 && (lane & (lanes_of_row - 1)) == 0) {
+        static_cast<Row*>(a.written)[row] = of_row;
+      }
+    }
+    if (a.out == nullptr) continue;
+    const MapStrides place = place_of(row);
+#pragma unroll 1
+    for (int c = 0; c < a.warp_chunks; ++c) mine.store(piece(r, c), place, of_row);
   }
-  if (a.out != nullptr) mine.store(a, place, of_row);
 }
 
 }  // namespace torch_reduce::cuda

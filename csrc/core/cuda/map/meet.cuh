@@ -8,7 +8,7 @@ namespace torch_reduce::cuda {
 
 // Over the warps of each row, a power of two.
 template <class O, class Acc, int Sums>
-__device__ __forceinline__ void across_warps(Acc (&slots)[Sums][tuning::kMapWarps], int warps_of_row,
+__device__ __forceinline__ void across_warps(Acc (&slots)[Sums][tuning::kMapMostWarps], int warps_of_row,
                                              Acc (&total)[Sums]) {
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   if (lane == 0) {

@@ -1,4 +1,4 @@
-// A lane's part of a row: which places it has, what it reads there, and what it writes.
+// Where a row's places are, and how they are read and written.
 //
 // Of a chunk a lane has what lane/chunk_vectors.cuh gives it: load i covers V neighbours from place V (32 i + lane) on.
 #pragma once
@@ -6,6 +6,7 @@
 #include "core/contract/order.h"
 #include "core/cuda/lane/device.cuh"
 #include "core/cuda/lane/fast_divide.cuh"
+#include "core/cuda/lane/vector.cuh"
 #include "core/problem/map_problem.h"
 
 namespace torch_reduce::cuda {
@@ -19,6 +20,10 @@ struct MapIndex {
     for (int d = 0; d < kMostMapDims; ++d) dim[d] = d < dims ? p.dim[dims - 1 - d] : MapDim{1, {0, 0, 0}};
   }
   __device__ __forceinline__ MapStrides at(int64_t row) const {
+    if (dims > 1) return of_several(row);
+    return {row * dim[0].stride.x, row * dim[0].stride.second, row * dim[0].stride.out};
+  }
+  __device__ __noinline__ MapStrides of_several(int64_t row) const {
     MapStrides place{0, 0, 0};
 #pragma unroll
     for (int d = 0; d < kMostMapDims; ++d) {
@@ -33,92 +38,88 @@ struct MapIndex {
   }
 };
 
-// V neighbours of a row from `row` on, of which `count` exist.
+// V neighbours of a row from `row` on, of which `count` exist, one after the other.
 template <class In>
-__device__ __forceinline__ uint4 load_places(const In* row, int64_t stride, int count, bool vectors) {
-  constexpr int V = vector_width<In>;
-  if (vectors && count >= V) return load16_kept(row);
+__device__ __noinline__ uint4 load_places(const In* row, int64_t stride, int count) {
   Vector<In> v{};
 #pragma unroll
-  for (int e = 0; e < V; ++e) {
+  for (int e = 0; e < vector_width<In>; ++e) {
     if (e < count) v.e[e] = row[e * stride];
   }
   return bit_cast<uint4>(v);
 }
 
-template <class In, class Word>
-__device__ __forceinline__ void widen_places(const uint4& raw, Word (&to)[vector_width<In>]) {
-  const auto v = bit_cast<Vector<In>>(raw);
+// V neighbours of weight or bias, of the elements' type or of the compute type.
+template <class In, class Word, int V>
+__device__ __forceinline__ void read_vectors(const void* parameters, DType type, int64_t first, Word (&to)[V]) {
+  if (type == dtype_of<In>::value) return widen_vector<In>(load16_kept(static_cast<const In*>(parameters) + first), to);
+  const Word* const from = static_cast<const Word*>(parameters) + first;
+  constexpr int kEach = 16 / static_cast<int>(sizeof(Word));
 #pragma unroll
-  for (int e = 0; e < vector_width<In>; ++e) to[e] = widen<Word>(v.e[e]);
-}
-
-// Of weight or bias, from place `first` on.
-template <class T, class Word, int V>
-__device__ __forceinline__ void read_parameters(const void* parameters, int64_t first, int count, Word (&to)[V]) {
-  const T* at = static_cast<const T*>(parameters) + first;
-  constexpr int kBytes = V * static_cast<int>(sizeof(T)), kVectors = kBytes / 16;
-  if (count >= V && reinterpret_cast<uintptr_t>(at) % 16 == 0) {
-    T x[V];
+  for (int i = 0; i < V; i += kEach) {
+    const auto v = bit_cast<Vector<Word>>(load16_kept(from + i));
 #pragma unroll
-    for (int i = 0; i < kVectors; ++i) {
-      const uint4 raw = load16_kept(reinterpret_cast<const char*>(at) + 16 * i);
-      memcpy(reinterpret_cast<char*>(x) + 16 * i, &raw, 16);
-    }
-#pragma unroll
-    for (int e = 0; e < V; ++e) to[e] = widen<Word>(x[e]);
-    return;
+    for (int e = 0; e < kEach; ++e) to[i + e] = v.e[e];
   }
+}
+template <class In, class Word, int V>
+__device__ __noinline__ void read_elements(const void* parameters, DType type, int64_t first, int count,
+                                           Word (&to)[V]) {
 #pragma unroll
   for (int e = 0; e < V; ++e) {
-    if (e < count) to[e] = widen<Word>(at[e]);
+    if (e >= count) break;
+    to[e] = type == dtype_of<In>::value ? widen<Word>(static_cast<const In*>(parameters)[first + e])
+                                        : static_cast<const Word*>(parameters)[first + e];
   }
 }
 
-// Those of the elements' type, or of the compute type.
+// From place `first` on, where a row has `count` of them.
 template <class In, class Word, int V>
 __device__ __forceinline__ void read_parameters(const void* parameters, DType type, int64_t first, int count,
                                                 Word missing, Word (&to)[V]) {
+  if (parameters != nullptr && count >= V && reinterpret_cast<uintptr_t>(parameters) % 16 == 0) {
+    return read_vectors<In>(parameters, type, first, to);
+  }
+  Word elements[V];
+  if (parameters != nullptr) read_elements<In>(parameters, type, first, count, elements);
 #pragma unroll
-  for (int e = 0; e < V; ++e) to[e] = missing;
-  if (parameters == nullptr || count <= 0) return;
-  if (type == dtype_of<In>::value) return read_parameters<In>(parameters, first, count, to);
-  read_parameters<Word>(parameters, first, count, to);
+  for (int e = 0; e < V; ++e) to[e] = parameters != nullptr && e < count ? elements[e] : missing;
 }
 
 template <class Out, class Word, int V>
-__device__ __forceinline__ void write_places(void* out, int64_t place, int64_t stride, int count, bool vectors,
-                                             const Word (&y)[V]) {
+__device__ __forceinline__ void write_vectors(Out* to, const Word (&y)[V]) {
   constexpr int kBytes = V * static_cast<int>(sizeof(Out)), kPiece = kBytes < 16 ? kBytes : 16;
   using Piece = std::conditional_t<kPiece == 16, uint4, std::conditional_t<kPiece == 8, uint2, uint32_t>>;
-  Out* at = static_cast<Out*>(out) + place;
-  if (vectors && count >= V) {
-    Out v[V];
+  Out v[V];
 #pragma unroll
-    for (int e = 0; e < V; ++e) v[e] = Narrow<Out, Word>::from(y[e]);
+  for (int e = 0; e < V; ++e) v[e] = Narrow<Out, Word>::from(y[e]);
 #pragma unroll
-    for (int i = 0; i < kBytes / kPiece; ++i) {
-      Piece piece;
-      memcpy(&piece, reinterpret_cast<const char*>(v) + i * kPiece, kPiece);
-      reinterpret_cast<Piece*>(at)[i] = piece;
-    }
-    return;
-  }
-#pragma unroll
-  for (int e = 0; e < V; ++e) {
-    if (e < count) at[e * stride] = Narrow<Out, Word>::from(y[e]);
+  for (int i = 0; i < kBytes / kPiece; ++i) {
+    Piece piece;
+    memcpy(&piece, reinterpret_cast<const char*>(v) + i * kPiece, kPiece);
+    reinterpret_cast<Piece*>(to)[i] = piece;
   }
 }
-
-template <class Word, int V>
-__device__ __forceinline__ void write_places(void* out, DType type, int64_t place, int64_t stride, int count,
-                                             bool vectors, const Word (&y)[V]) {
-  if (type == DType::BFloat16) return write_places<BFloat16>(out, place, stride, count, vectors, y);
-  if (type == DType::Float16) return write_places<Half>(out, place, stride, count, vectors, y);
-  if constexpr (sizeof(Word) == 8) {
-    if (type == DType::Float64) return write_places<double>(out, place, stride, count, vectors, y);
+template <class Out, class Word, int V>
+__device__ __forceinline__ void write_elements(void* out, int64_t place, int64_t stride, int count, bool vectors,
+                                               const Word (&y)[V]) {
+  Out* to = static_cast<Out*>(out) + place;
+  if (vectors && count >= V) return write_vectors(to, y);
+#pragma unroll
+  for (int e = 0; e < V; ++e) {
+    if (e < count) to[e * stride] = Narrow<Out, Word>::from(y[e]);
   }
-  write_places<float>(out, place, stride, count, vectors, y);
+}
+// V neighbours from a place on, of which `count` exist. A call: beside results that are whole vectors of a likely type.
+template <class Word, int V>
+__device__ __noinline__ void write_places(void* out, DType type, int64_t place, int64_t stride, int count, bool vectors,
+                                          const Word (&y)[V]) {
+  if (type == DType::BFloat16) return write_elements<BFloat16>(out, place, stride, count, vectors, y);
+  if (type == DType::Float16) return write_elements<Half>(out, place, stride, count, vectors, y);
+  if constexpr (sizeof(Word) == 8) {
+    if (type == DType::Float64) return write_elements<double>(out, place, stride, count, vectors, y);
+  }
+  write_elements<float>(out, place, stride, count, vectors, y);
 }
 
 }  // namespace torch_reduce::cuda

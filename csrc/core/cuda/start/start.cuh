@@ -25,6 +25,13 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
   config.blockDim = dim3(static_cast<unsigned>(l.block));
   config.dynamicSmemBytes = static_cast<size_t>(l.shared_bytes);
   config.stream = l.stream;
+  constexpr int64_t kSharedOfAll = 44 << 10;  // 48 KiB with static memory; more needs the kernel's consent
+  if (l.shared_bytes > kSharedOfAll) {
+    const cudaError_t status =
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(l.shared_bytes));
+    if (status != cudaSuccess) return status;
+  }
   cudaLaunchAttribute attributes[3]{};
   config.attrs = attributes;
   if (l.dependent) {

@@ -57,12 +57,6 @@ __device__ __forceinline__ void keep(In* to, const In& x) {
 #endif
   *to = x;
 }
-__device__ __forceinline__ void wait_for_copies() {
-#if defined(__CUDA_ARCH__)
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 template <class O, class In, class Acc>
 __global__ void __launch_bounds__(tuning::kTilesThreads, tuning::kTilesCtasAtOnce)
     tiles(const __grid_constant__ TilesArgs<Acc> a) {

@@ -1,6 +1,6 @@
 // From a map to the way a GPU works on it. Pure, as plan.h.
 //
-// A warp holds a chunk of a row in registers, or several short rows, and a CTA up to 16 chunks of one row, or several
+// A warp has chunks of a row in shared memory, or several short rows, and a CTA several warps of one row, or several
 // rows. So a row is read once and written once. The CTAs of a longer row meet in a cluster; where there are no such
 // clusters, one kernel leaves a value of each CTA in scratch, and a second one reads the rows again.
 #pragma once
@@ -12,16 +12,27 @@ namespace torch_reduce {
 
 struct MapPlan {
   int log_lanes = 5;  // of a row in a warp
-  int log_warps = 0;  // of a row in a CTA, a chunk each
+  int log_warps = 0;  // of a row in a CTA
+  // What a warp takes one after the other: groups of rows that have lanes side by side, or chunks of one row.
+  int warp_rows = 1, warp_chunks = 1;
+  int loads = 1;  // of a lane and a chunk
   int rows_per_cta = 1;
   int64_t units = 1;                                   // CTAs of a row
   bool in_cluster = false;                             // they are one, or else meet in scratch
   bool reads_vectors = false, writes_vectors = false;  // rows lie side by side at multiples of 16 bytes
   int64_t grid = 1;
   int block = 0;
+  int64_t shared_bytes = 0;
   int launches = 1;
   int64_t scratch_bytes = 0;
 };
+
+// Shared memory for a chunk, of so many loads a lane.
+constexpr TR_HD int map_piece_bytes(bool reads_second, bool keeps_lifted, int loads, int element_bytes,
+                                    int word_bytes) {
+  constexpr int kLoadBytes = 32 * 16;  // of a warp
+  return loads * kLoadBytes * (1 + reads_second + (keeps_lifted ? word_bytes / element_bytes : 0));
+}
 
 TR_SHARED MapPlan make_map_plan(const MapProblem& problem, const Gpu& gpu);
 

@@ -1,11 +1,19 @@
 // Constants that shape the kernels of maps.
 #pragma once
 
+#include <cstdint>
+
 namespace torch_reduce::tuning {
 
-// Warps of a CTA, with a chunk each: what two CTAs of an SM hold in registers. Of short rows, a CTA has so many at
-// least.
-constexpr int kMapWarps = 16;
+// Warps of a CTA: the most, those that share a row as long as a cluster has room for it, and the least where rows are
+// short.
+constexpr int kMapMostWarps = 16;
+constexpr int kMapWarps = 8;
 constexpr int kMapLeastWarps = 4;
+// Pieces of a warp, as long as there are so many warps for each SM, and as far as this much shared memory reaches.
+constexpr int kLogMapMostChunks = 2;
+constexpr int kMapMostChunks = 1 << kLogMapMostChunks;
+constexpr int64_t kMapWarpsPerSm = 16;
+constexpr int64_t kMapWarpBytes = 12 << 10;
 
 }  // namespace torch_reduce::tuning

@@ -1,0 +1,15 @@
+// The steps of a loss that are a number or two a row.
+#pragma once
+
+#include "core/contract/maps/loss.h"
+#include "core/problem/map_problem.h"
+
+namespace torch_reduce::cpu {
+
+// Null, or the first target that is no class, where it stops.
+TR_SHARED const int64_t* loss_step(LossStep step, const MapProblem& problem, const LossBuffers<float>& buffers,
+                                   const LossOptions& options);
+TR_SHARED const int64_t* loss_step(LossStep step, const MapProblem& problem, const LossBuffers<double>& buffers,
+                                   const LossOptions& options);
+
+}  // namespace torch_reduce::cpu
