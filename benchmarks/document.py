@@ -252,6 +252,17 @@ def made_of_reductions(results: dict) -> str:
     return f"`python -m benchmarks.models` on {machine.line(results['machine'])}:\n\n{models.table(results['rows'])}"
 
 
+def family() -> str:
+    """What else than sums was measured, where it was."""
+    if not (RESULTS / "family.json").exists():
+        return NO_GPU
+    results = load("family")
+    return (
+        f"`python -m benchmarks.models --suite family` on {machine.line(results['machine'])}. `sum` is our sum of the "
+        f"same elements:\n\n{models.table(results['rows'])}"
+    )
+
+
 def load(name: str) -> dict:
     return json.loads((RESULTS / f"{name}.json").read_text())
 
@@ -263,7 +274,7 @@ def documents() -> dict[Path, dict[str, str]]:
         ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
         ROOT / "docs" / "performance.md": target_blocks(load("cuda"), load("cpu"), load("cpu_avx2"))
         | random_blocks(load("random"))
-        | {"scans": scans(load("scans")), "models": made_of_reductions(load("models"))},
+        | {"scans": scans(load("scans")), "models": made_of_reductions(load("models")), "family": family()},
     }
 
 

@@ -1,7 +1,7 @@
 """Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
 
-Every contender runs in CUDA graphs on cold inputs, in turn with the others. The limit is the time to read the inputs
-and write the results once.
+With `--suite family`, the operators beside sum instead (suites/family.py). Every contender runs in CUDA graphs on cold
+inputs, in turn with the others. The limit is the time to read the inputs and write the results once.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from torch_reduce.nn import functional as ours
 from .measure import machine
 from .measure.limit import Limit
 from .measure.timing_cuda import POOL, Flush, Recording, cut, interleaved
+from .suites import family
 
 F = torch.nn.functional
 BF16, F32 = torch.bfloat16, torch.float32
@@ -155,33 +156,59 @@ def measure(work: Work, limit: Limit, flush: Flush, rounds: int) -> dict:
 
 def table(rows: list[dict]) -> str:
     """One line a row, in microseconds."""
-    names = ("limit", "ours", "torch", "inductor")
+    names = [name for name in ("limit", "sum", "ours", "torch", "inductor") if any(name in r["us"] for r in rows)]
+    others = [name for name in names if name != "ours"]
     lines = []
     for r in rows:
-        us = {name: r["us"].get(name, math.nan) for name in names}
-        ratios = (us["ours"] / us[name] for name in names if name != "ours")
-        lines.append([r["name"], r["label"], *(f"{us[name]:.1f}" for name in names), *(f"{x:.2f}" for x in ratios)])
-    header = ["", "", *names, "x limit", "x torch", "x inductor"]
+        us = r["us"]
+        times = [f"{us[name]:.1f}" if name in us else "" for name in names]
+        ratios = [f"{us['ours'] / us[name]:.2f}" if {"ours", name} <= us.keys() else "" for name in others]
+        lines.append([r["name"], r["label"], *times, *ratios])
+    header = ["", "", *names, *(f"x {name}" for name in others)]
     return tabulate(lines, header, tablefmt="github", disable_numparse=True)
 
 
-def main() -> int:
+def of_models(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    for work in tqdm([*of_two(), *of_rows()], disable=None):
+        try:
+            yield measure(work, limit, flush, arguments.rounds)
+        except RuntimeError as error:
+            print(f"{work.name} {work.label}: {str(error).splitlines()[0]}", file=sys.stderr)
+
+
+def of_family(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    device = torch.device("cuda")
+    for group in tqdm(family.groups(), disable=None):
+        yield from family.measure(group, limit, flush, arguments.rounds, device=device, compiled=arguments.compiled)
+
+
+SUITES = {"models": of_models, "family": of_family}
+
+
+def parse(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/out"), help="where models.json goes")
+    parser.add_argument("--suite", choices=list(SUITES), default="models", help="which (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/out"), help="where <suite>.json goes")
     parser.add_argument("--rounds", type=int, default=10)
-    arguments = parser.parse_args()
+    parser.add_argument(
+        "--compiled",
+        choices=["none", "some", "all"],
+        default="some",
+        help="which of the family torch.compile is measured on: a second or two for each (default: %(default)s)",
+    )
+    return parser.parse_args(argv)
+
+
+def main() -> int:
+    arguments = parse()
     if not torch.cuda.is_available():
         print("benchmarks.models: there is no GPU")
         return 1
     arguments.out.mkdir(parents=True, exist_ok=True)
-    limit, flush, rows = Limit(arguments.out / "build"), Flush(torch.device("cuda")), []
-    for work in tqdm([*of_two(), *of_rows()], disable=None):
-        try:
-            rows.append(measure(work, limit, flush, arguments.rounds))
-        except RuntimeError as error:
-            print(f"{work.name} {work.label}: {str(error).splitlines()[0]}", file=sys.stderr)
+    limit, flush = Limit(arguments.out / "build"), Flush(torch.device("cuda"))
+    rows = list(SUITES[arguments.suite](limit, flush, arguments))
     results = {"machine": machine.describe(torch.device("cuda")), "rows": rows}
-    (arguments.out / "models.json").write_text(json.dumps(results, indent=1) + "\n")
+    (arguments.out / f"{arguments.suite}.json").write_text(json.dumps(results, indent=1) + "\n")
     print(table(rows))
     return 0
 

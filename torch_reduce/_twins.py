@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,8 +21,8 @@ def _logsumexp(x: Tensor, dim: Dims = None) -> Tensor:
     return torch.logsumexp(x, reduced_dims(x.ndim, dim))
 
 
-def _vector_norm(order: float) -> Callable[..., Tensor]:
-    return lambda x, dim=None: torch.linalg.vector_norm(x, order, reduced_dims(x.ndim, dim))
+def _norm(x: Tensor, dim: Dims = None, *, ord: float = 2) -> Tensor:
+    return torch.linalg.vector_norm(x, ord, reduced_dims(x.ndim, dim))
 
 
 def _flat(function: Callable[[Tensor, int], Any]) -> Callable[..., Any]:
@@ -66,12 +67,12 @@ TWINS: dict[str, Callable[..., Tensor]] = {
     "argmax": _flat(torch.argmax),
     "argmin": _flat(torch.argmin),
     "logsumexp": _logsumexp,
-    "norm": _vector_norm(2),
-    "norm0": _vector_norm(0),
-    "norm1": _vector_norm(1),
-    "norm2": _vector_norm(2),
-    "norm_inf": _vector_norm(math.inf),
-    "norm_minus_inf": _vector_norm(-math.inf),
+    "norm": _norm,
+    "norm0": partial(_norm, ord=0),
+    "norm1": partial(_norm, ord=1),
+    "norm2": partial(_norm, ord=2),
+    "norm_inf": partial(_norm, ord=math.inf),
+    "norm_minus_inf": partial(_norm, ord=-math.inf),
     **{op: _both(function) for op, function in PAIRS.items()},
     "aminmax": _least_and_largest,
 }

@@ -127,7 +127,7 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
         scale = value.abs()
     else:
         twin = twin_of(case.op)
-        value = twin(x.double() if x.dtype.is_floating_point else x, dims).double()
+        value = twin(x.double() if x.dtype.is_floating_point else x, dims, **case.keywords).double()
         scale = value.abs()
         if MEANING[case.op].second is not None:
             scale[..., 1] = x.abs().double().mean(dims)

@@ -46,8 +46,8 @@ def ours(case: Case, mode: str) -> Call:
         return lambda x: getattr(torch.ops.reduce, case.op)(x, *case.dims)
     op, dims = REDUCTIONS[case.op].packet, case.dims
     # The default mode is not named: the call is timed as one writes it.
-    if case.to is not None:
-        return lambda x: op(x, dims, dtype=case.to, mode=mode)
+    if case.keywords:
+        return lambda x: op(x, dims, **case.keywords, mode=mode)
     if mode == "deterministic":
         return op if dims is None else lambda x: op(x, dims)
     return lambda x: op(x, dims, mode=mode)
@@ -57,8 +57,8 @@ def eager(case: Case) -> Call:
     if case.scans:
         return lambda x: getattr(torch, case.op)(x, *case.dims)
     op, dims = PAIRS.get(case.op) or TWINS.get(case.op) or getattr(torch, case.op), case.dims
-    if case.to is not None:
-        return lambda x: op(x, dims, dtype=case.to)
+    if case.keywords:
+        return lambda x: op(x, dims, **case.keywords)
     if dims is None:
         return op
     if case.op == "prod":  # takes one dim, not a list

@@ -67,6 +67,7 @@ class Case:
     order: tuple[int, ...] = ()
     whole: tuple[int, ...] = ()
     to: torch.dtype | None = None  # dtype=, if it is given
+    ord: float | None = None  # the same of ord=
 
     @property
     def elements(self) -> int:
@@ -111,6 +112,11 @@ class Case:
         if self.to is not None:
             return self.to
         return output_dtype(self.reduces_by, self.dtype)
+
+    @property
+    def keywords(self) -> dict:
+        """What a call is given beside its dims, in our words and in torch's."""
+        return {name: value for name, value in (("dtype", self.to), ("ord", self.ord)) if value is not None}
 
     @property
     def out_bytes(self) -> int:
@@ -210,22 +216,27 @@ def hard() -> list[Case]:
     return cases + [Case("hard", (4096, 8192), (dim,), torch.bool) for dim in (1, 0)]
 
 
-def random_shapes(quick: bool, seed: int = 7) -> list[Case]:
-    """200 shapes of 2^10 to 2^30 elements in 1 to 5 dims: a third contiguous, a third permuted, a third cut out of
-    a larger tensor and permuted."""
+def drawn(suite: str, count: int, largest: int, seed: int) -> list[Case]:
+    """Shapes of 2^10 to 2^largest elements in 1 to 5 dims: a third contiguous, a third permuted, a third cut out of a
+    larger tensor and permuted."""
     draw = random.Random(seed)
     cases = []
-    for i in range(200):
+    for i in range(count):
         dims = draw.randint(1, 5)
         cuts = sorted(draw.random() for _ in range(dims - 1))
         parts = [high - low for low, high in itertools.pairwise([0.0, *cuts, 1.0])]
-        log_elements = draw.uniform(10, 30)
+        log_elements = draw.uniform(10, largest)
         shape = tuple(max(round(2 ** (log_elements * part)), 1) for part in parts)
         reduced = tuple(sorted(draw.sample(range(dims), draw.randint(1, dims))))
         order = draw.sample(range(dims), dims) if i % 3 > 0 else range(dims)
         whole = tuple(size + (draw.randint(0, max(size // 8, 1)) if i % 3 > 1 else 0) for size in shape)
         dtype = (torch.float32, torch.bfloat16)[i // 3 % 2]
-        cases.append(Case("random", shape, reduced, dtype, layout="strided", order=tuple(order), whole=whole))
+        cases.append(Case(suite, shape, reduced, dtype, layout="strided", order=tuple(order), whole=whole))
+    return cases
+
+
+def random_shapes(quick: bool) -> list[Case]:
+    cases = drawn("random", 200, 30, seed=7)
     return cases[::10] if quick else cases
 
 
