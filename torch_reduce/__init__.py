@@ -21,7 +21,6 @@ from .comparison import Comparison, ComparisonRow, compare
 from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import *  # noqa: F403 (the registered operators)
 from .plan import Plan, explain
-from .products import dot
 from .scans import *  # noqa: F403 (the registered scans)
 from .vmap import register as _register_vmap
 
@@ -37,7 +36,6 @@ __all__ = [
     "build_info",
     "cmake_prefix_path",
     "compare",
-    "dot",
     "exact_accumulate",
     "exact_normalize",
     "exact_round",

@@ -23,13 +23,13 @@ def _load() -> ModuleType | None:
 _module = _load()
 
 
-def fast(name: str, function: _Function) -> _Function:
-    """A function that calls the operator ``torch.ops.reduce.<name>`` itself where nothing is out of the ordinary: plain
-    tensors, arguments of the types that stand in their schema, and no mode, transform or compiler that is to see the
-    call. All else it leaves to ``function``, whose signature and results it has."""
+def fast(function: _Function) -> _Function:
+    """A function that calls the operator of its name in ``torch.ops.reduce`` itself where nothing is out of the
+    ordinary: plain tensors, arguments of the types that stand in their schema, and no mode, transform or compiler that
+    is to see the call. All else it leaves to ``function``, whose signature and results it has."""
     if _module is None:
         return function
-    call = _module.bind(name, function)
+    call = _module.bind(function.__name__, function)
 
     @functools.wraps(function)
     def either(*arguments: Any, **options: Any) -> Any:

@@ -134,3 +134,17 @@ def check(x: Tensor | None, keepdim: bool) -> Tensor:
     if type(keepdim) is not bool:
         raise TypeError(f"reduce: keepdim is True or False, got {keepdim!r}")
     return x
+
+
+def read(
+    x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]
+) -> tuple[Tensor, Sequence[int] | int | None, bool]:
+    """The tensor, the dims and keepdim of a call, some of them perhaps by torch's other names.
+
+    Raises:
+        TypeError: as :func:`renamed`, :func:`check` and :func:`as_dims`.
+        NotImplementedError: as :func:`check`.
+    """
+    if names:
+        x, dim, keepdim = renamed(x, dim, keepdim, names)
+    return check(x, keepdim), as_dims(dim), keepdim

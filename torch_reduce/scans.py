@@ -16,8 +16,9 @@ from typing_extensions import Unpack
 
 from ._fast_calls import fast
 from .arguments import DType, as_dtype, as_scanned_dim, check, renamed
+from .functional.call import ops, run
 
-_reduce = torch.ops.reduce
+__all__ = ["cumprod", "cumsum", "logcumsumexp"]
 
 
 class TorchNames(TypedDict, total=False):
@@ -40,9 +41,10 @@ def _call(
             raise TypeError("reduce: there is no argument 'keepdims'")
         x, dim, _ = renamed(x, dim, False, names)
     x, scanned = check(x, False), as_scanned_dim(dim)
-    return op.default(x, scanned, **options) if out is None else op.out(x, scanned, **options, out=out)
+    return run(op, out, x, scanned, **options)
 
 
+@fast
 def cumsum(
     x: Tensor | None = None,
     dim: SupportsIndex | None = None,
@@ -72,9 +74,10 @@ def cumsum(
         RuntimeError: ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
         NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised).
     """
-    return _call(_reduce.cumsum, x, dim, out, names, dtype=as_dtype(dtype))
+    return _call(ops.cumsum, x, dim, out, names, dtype=as_dtype(dtype))
 
 
+@fast
 def cumprod(
     x: Tensor | None = None,
     dim: SupportsIndex | None = None,
@@ -101,9 +104,10 @@ def cumprod(
     Raises:
         IndexError, TypeError, RuntimeError, NotImplementedError: as in :func:`cumsum`.
     """
-    return _call(_reduce.cumprod, x, dim, out, names, dtype=as_dtype(dtype))
+    return _call(ops.cumprod, x, dim, out, names, dtype=as_dtype(dtype))
 
 
+@fast
 def logcumsumexp(
     x: Tensor | None = None,
     dim: SupportsIndex | None = None,
@@ -128,9 +132,4 @@ def logcumsumexp(
     Raises:
         IndexError, TypeError, RuntimeError, NotImplementedError: as in :func:`cumsum`.
     """
-    return _call(_reduce.logcumsumexp, x, dim, out, names)
-
-
-__all__ = ["cumprod", "cumsum", "logcumsumexp"]
-for _name in __all__:
-    globals()[_name] = fast(_name, globals()[_name])
+    return _call(ops.logcumsumexp, x, dim, out, names)

@@ -17,6 +17,7 @@ from torch import Tensor
 from . import _bits, explain, functional
 from ._schemas import REDUCTIONS
 from ._twins import Dims
+from .functional import generic
 from .model import MEANING, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
 
 __all__ = [
@@ -73,7 +74,7 @@ def function_of(op: str) -> Callable[..., Tensor]:
     one that takes it by name."""
     operator = REDUCTIONS[op]
     other = operator.gives_pair or operator.takes_order
-    return functional.function_of(operator) if other else getattr(functional, op)
+    return generic.function_of(operator) if other else getattr(functional, op)
 
 
 def operator_of(op: str) -> torch._ops.OpOverloadPacket:

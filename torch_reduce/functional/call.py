@@ -1,0 +1,83 @@
+"""From the arguments of a function to a call of its operator."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..arguments import Dims, TorchNames, read
+from ..jagged import is_jagged, reduce_jagged
+
+if TYPE_CHECKING:
+    from torch.nested._internal.nested_tensor import NestedTensor
+
+ops = torch.ops.reduce
+
+
+def run(op: torch._ops.OpOverloadPacket, out: Tensor | None, *arguments: Any, **options: Any) -> Tensor:
+    """The operator's result, new or in ``out``."""
+    return op.default(*arguments, **options) if out is None else op.out(*arguments, **options, out=out)
+
+
+def call(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor | None,
+    dim: Dims,
+    keepdim: bool,
+    out: Tensor | None,
+    names: TorchNames,
+    where: Tensor | None = None,
+    **options: torch.dtype | str | float | None,
+) -> Tensor:
+    """Reduces a tensor, strided or jagged, with or without a mask."""
+    x, dims, keepdim = read(x, dim, keepdim, names)
+    if where is not None:
+        return _call_masked(op, x, dims, keepdim, out, options, where)
+    if type(x) is not Tensor and is_jagged(x):
+        return _call_jagged(op, x, dims, keepdim, out, options)
+    return run(op, out, x, dims, keepdim, **options)
+
+
+def call_pair(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor | None,
+    dim: Dims,
+    keepdim: bool,
+    names: TorchNames,
+    **options: Any,
+) -> tuple[Tensor, Tensor]:
+    """The same of an operator of two results, which gives both in the last dim of one tensor."""
+    both = call(op, x, dim, keepdim, None, names, **options)
+    return both.select(-1, 0), both.select(-1, 1)
+
+
+def _call_masked(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor,
+    dims: Sequence[int] | int | None,
+    keepdim: bool,
+    out: Tensor | None,
+    options: dict[str, Any],
+    where: Tensor,
+) -> Tensor:
+    if not isinstance(where, Tensor):
+        raise TypeError(f"reduce: where is a tensor of bools, got {where!r}")
+    if out is None:
+        return op.where(x, dims, keepdim, **options, where=where)
+    return op.where_out(x, dims, keepdim, **options, where=where, out=out)
+
+
+def _call_jagged(
+    op: torch._ops.OpOverloadPacket,
+    x: "NestedTensor",
+    dims: Sequence[int] | int | None,
+    keepdim: bool,
+    out: Tensor | None,
+    keywords: dict[str, Any],
+) -> Tensor:
+    name = op._qualified_op_name.removeprefix("reduce::").removeprefix("_")
+    if out is not None:
+        raise NotImplementedError(f"reduce::{name}: no out= for nested tensors")
+    call = lambda x, dims, keepdim: op.default(x, dims, keepdim, **keywords)  # noqa: E731
+    return reduce_jagged(name, call, x, dims, keepdim)
