@@ -1,4 +1,4 @@
-"""Maps in NumPy, as docs/order.md defines them: what the reductions of ``model.py`` make of a row, and then of each of
+"""Maps in NumPy, as docs/order.md defines them: what the reductions of ``model`` make of a row, and then of each of
 its elements."""
 
 from collections.abc import Callable
@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .elementary import exp_of, fused, log_of_normal
-from .model import FORMAT, MEANING, canonical, numpy_type, round_once
-from .variance_model import mean_of_two, variance
+from .model import MEANING, canonical, round_once
+from .model.elementary import exp_of, fused, log_of_normal
+from .model.moments import mean_of_two, variance
+from .model.rounding import FORMAT, numpy_type
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Scans in NumPy, as docs/order.md defines them: each prefix by the tree of its own elements (``model.py``)."""
+"""Scans in NumPy, as docs/order.md defines them: each prefix by the tree of its own elements (``model``)."""
 
 import itertools
 from collections.abc import Callable
@@ -7,7 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .model import FORMAT, MEANING, compute_dtype, model, numpy_type, output_dtype, round_once, to_odd, tree
+from .model import MEANING, compute_dtype, model, output_dtype, round_once
+from .model.order import tree
+from .model.rounding import FORMAT, numpy_type, to_odd
 
 # The operators whose results of all prefixes a scan's are.
 SCANNED = {"cumsum": "sum", "cumprod": "prod", "logcumsumexp": "logsumexp"}

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from ._twins import Dims
-from .model import MEANING, compute_dtype, model, numpy_type, output_dtype
+from .model import MEANING, compute_dtype, model, output_dtype
+from .model.rounding import numpy_type
 
 
 def identity_of(op: str, dtype: torch.dtype) -> float | bool:

@@ -10,7 +10,7 @@ import torch
 from folders import TESTS
 
 import torch_reduce
-from torch_reduce.elementary import exp_of_near, log_of_normal
+from torch_reduce.model.elementary import exp_of_near, log_of_normal
 from torch_reduce.testing import assert_same_bits, bits, fill, model
 
 INF, NAN = math.inf, math.nan

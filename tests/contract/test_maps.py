@@ -8,7 +8,7 @@ import pytest
 import torch
 from map_cases import DTYPES, values
 
-from torch_reduce.elementary import exp_of, exp_of_near
+from torch_reduce.model.elementary import exp_of, exp_of_near
 from torch_reduce.nn import functional
 
 PRECISION = 60
