@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from . import models
+from . import models, operators
 from .measure import machine
 from .report.targets import geometric_mean, slower
 
@@ -271,6 +271,7 @@ def documents() -> dict[Path, dict[str, str]]:
     """Every document that shows results, with its blocks."""
     return {
         ROOT / "README.md": readme_blocks(load("cuda")),
+        ROOT / "docs" / "operators.md": {"operators": operators.table()},
         ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
         ROOT / "docs" / "performance.md": target_blocks(load("cuda"), load("cpu"), load("cpu_avx2"))
         | random_blocks(load("random"))

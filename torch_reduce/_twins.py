@@ -82,3 +82,20 @@ TWINS: dict[str, Callable[..., Tensor]] = {
 def twin_of(op: str) -> Callable[..., Tensor]:
     """The same reduction in torch."""
     return TWINS.get(op) or getattr(torch, op)
+
+
+_WORDS = {
+    "sumsq": "x.square().sum()",
+    "dot": "(x * y).sum()",
+    **{op: "torch.linalg.vector_norm" for op in TWINS if op.startswith("norm")},
+}
+
+
+def name_of_twin(op: str) -> str | None:
+    """What torch calls an operator, a scan or a map of that name; None where torch has none."""
+    if op in _WORDS:
+        return _WORDS[op]
+    for module in (torch, torch.nn.functional):
+        if hasattr(module, op):
+            return f"{module.__name__}.{op}"
+    return None

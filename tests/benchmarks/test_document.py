@@ -5,15 +5,23 @@ import re
 import pytest
 from folders import ROOT
 
-from benchmarks import document
+from benchmarks import document, operators
+from torch_reduce._schemas import REDUCTIONS, SCANS
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/exact.md", "docs/performance.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/exact.md", "docs/operators.md", "docs/performance.md"])
 def test_documents_show_the_committed_results(name):
     text = (ROOT / name).read_text()
     blocks = document.documents()[ROOT / name]
     assert document.fill(text, blocks) == text, "python -m benchmarks.document writes it anew"
     assert {name for _, name, _ in document.BLOCK.findall(text)} == set(blocks)
+
+
+def test_the_table_has_every_operator_and_every_error():
+    lines = operators.table().splitlines()
+    shown = [line.split("`")[1] for line in lines if line.startswith("| `")]
+    assert shown == operators.names() and {"dot", "softmax", *REDUCTIONS, *SCANS} <= set(shown)
+    assert set(operators.errors()) <= set(shown)
 
 
 def test_exact_sums_are_measured_on_a_gpu():
