@@ -18,6 +18,7 @@
 
 #include <optional>
 #include <tuple>
+#include <type_traits>
 
 namespace torch_reduce {
 
@@ -43,6 +44,11 @@ using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::
                          c10::string_view);
 using Paired = at::Tensor(const at::Tensor&, const at::Tensor&, at::OptionalIntArrayRef, bool,
                           std::optional<at::ScalarType>, c10::string_view);
+using TypedWhere = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
+                              c10::string_view, const at::Tensor&);
+using PlainWhere = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const at::Tensor&);
+using SpreadWhere = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&,
+                               const at::Tensor&);
 using Plain = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool);
 using Spread = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, const std::optional<at::Scalar>&);
 using SpreadPair = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, at::OptionalIntArrayRef, bool,
@@ -53,10 +59,23 @@ using OfOrder = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, con
                            std::optional<at::ScalarType>, c10::string_view);
 
 template <class Signature>
-c10::TypedOperatorHandle<Signature> find(const char* name) {
+c10::TypedOperatorHandle<Signature> find(const char* name, const char* overload = "") {
   TORCH_CHECK(registered(), "libtorch_reduce is linked, but has not registered its operators");
-  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, overload).typed<Signature>();
 }
+
+// Which operators take a mask, by their structs.
+template <class Struct>
+inline constexpr bool takes_mask = false;
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) struct Struct;
+#include <torch_reduce/operators.def>
+#define TORCH_REDUCE_MASKED(Struct) \
+  template <>                       \
+  inline constexpr bool takes_mask<Struct> = true;
+#include <torch_reduce/masked.def>
+
+template <class Struct>
+using IfMasked = std::enable_if_t<takes_mask<Struct>, int>;
 
 inline const char* mode_name(Mode mode) {
   switch (mode) {
@@ -125,6 +144,42 @@ inline const char* mode_name(Mode mode) {
 #undef TORCH_REDUCE_FUNCTION_paired
 #undef TORCH_REDUCE_FUNCTION_plain_pair
 #undef TORCH_REDUCE_FUNCTION_of_order
+
+// The same with a mask, of those in torch_reduce/masked.def: elements where the bool tensor `where`, which broadcasts
+// to `self`, is false do not count.
+#define TORCH_REDUCE_WHERE_typed(Struct, name)                                                               \
+  template <class Of = detail::Struct, detail::IfMasked<Of> = 0>                                             \
+  at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, const Options& options, \
+                  const at::Tensor& where) {                                                                 \
+    static const auto op = detail::find<detail::TypedWhere>("reduce::" #name, "where");                      \
+    return op.call(self, dim, keepdim, options.dtype, detail::mode_name(options.mode), where);               \
+  }
+#define TORCH_REDUCE_WHERE_plain(Struct, name)                                                                  \
+  template <class Of = detail::Struct, detail::IfMasked<Of> = 0>                                                \
+  at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, const at::Tensor& where) { \
+    static const auto op = detail::find<detail::PlainWhere>("reduce::" #name, "where");                         \
+    return op.call(self, dim, keepdim, where);                                                                  \
+  }
+#define TORCH_REDUCE_WHERE_spread(Struct, name)                                                                    \
+  template <class Of = detail::Struct, detail::IfMasked<Of> = 0>                                                   \
+  at::Tensor name(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, const at::Scalar& correction, \
+                  const at::Tensor& where) {                                                                       \
+    static const auto op = detail::find<detail::SpreadWhere>("reduce::" #name, "where");                           \
+    return op.call(self, dim, keepdim, correction, where);                                                         \
+  }
+#define TORCH_REDUCE_WHERE_spread_pair(Struct, name)
+#define TORCH_REDUCE_WHERE_paired(Struct, name)
+#define TORCH_REDUCE_WHERE_plain_pair(Struct, name)
+#define TORCH_REDUCE_WHERE_of_order(Struct, name)
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TORCH_REDUCE_WHERE_##signature(Struct, name)
+#include <torch_reduce/operators.def>
+#undef TORCH_REDUCE_WHERE_typed
+#undef TORCH_REDUCE_WHERE_plain
+#undef TORCH_REDUCE_WHERE_spread
+#undef TORCH_REDUCE_WHERE_spread_pair
+#undef TORCH_REDUCE_WHERE_paired
+#undef TORCH_REDUCE_WHERE_plain_pair
+#undef TORCH_REDUCE_WHERE_of_order
 
 // The scans along a dim, with what torch_reduce/scans.def says of each. A result has the bits of the reduction of the
 // elements up to its own.

@@ -74,6 +74,50 @@ int main() {
   return failures + (total.equal(at::full({1, 1}, 6, at::kDouble)) ? 0 : 100);
 }
 """
+# Two tensors, and a mask: functions of every signature, and none where the operator takes no mask.
+TWO = """
+#include <ATen/ATen.h>
+#include <torch_reduce/reduce.h>
+
+namespace tr = torch_reduce;
+
+template <class Takes, class = void>
+constexpr bool compiles = false;
+struct Argmax {
+  template <class Tensor>
+  static auto call(const Tensor& x) -> decltype(tr::argmax(x, 1, false, x));
+};
+struct Amax {
+  template <class Tensor>
+  static auto call(const Tensor& x) -> decltype(tr::amax(x, 1, false, x));
+};
+template <class Takes>
+constexpr bool compiles<Takes, std::void_t<decltype(Takes::call(std::declval<at::Tensor>()))>> = true;
+static_assert(compiles<Amax> && !compiles<Argmax>);
+
+int main() {
+  const auto x = at::arange(12, at::kFloat).view({3, 4}), row = at::arange(4, at::kFloat);
+  const auto mask = at::arange(12).view({3, 4}).remainder(3).eq(0), none = at::zeros({1}, at::kBool);
+  const auto kept = x.masked_fill(mask.logical_not(), 0);
+  int wrong = 0;
+  wrong += !tr::dot(x, row, 1).equal((x * row).sum(1));
+  wrong += tr::dot(x, x, std::nullopt, true, {at::kDouble}).item<double>() != 506;
+  wrong += !tr::sum(x, {1}, false, {}, mask).equal(kept.sum(1));
+  wrong += !tr::sum(x, std::nullopt, true, {at::kDouble}, mask).equal(at::full({1, 1}, 18, at::kDouble));
+  wrong += !tr::amax(x, 0, true, mask).equal(kept.amax(0, true));
+  wrong += tr::var(x, std::nullopt, false, 0, mask).item<float>() != 11.25;
+  wrong += tr::mean(x.clone().requires_grad_(), {}, false, {}, none).isnan().item<bool>() != true;
+  const auto leaf = x.clone().requires_grad_();
+  tr::sum(leaf, 1, false, {}, mask).sum().backward();
+  wrong += !leaf.grad().equal(mask.to(at::kFloat));
+  try {
+    tr::sum(x, 1, false, {}, row);  // no mask
+    ++wrong;
+  } catch (const c10::Error&) {
+  }
+  return wrong;
+}
+"""
 ANCHOR = re.compile(r"^ *torch_reduce_keep\(TorchReduce::torch_reduce .*\n", re.MULTILINE)
 
 
@@ -130,6 +174,11 @@ def test_folders_whose_names_hold_a_space_and_a_comma(by_name: Path, tmp_path: P
 def test_bad_input_is_thrown(tmp_path: Path):
     """And options have names in C++20."""
     source = project(tmp_path / "source", "set(CMAKE_CXX_STANDARD 20)\n" + FIND + APP, app=ERRORS)
+    must(build(source, tmp_path / "build") / "app")
+
+
+def test_two_tensors(tmp_path: Path):
+    source = project(tmp_path / "source", FIND + APP, app=TWO)
     must(build(source, tmp_path / "build") / "app")
 
 
