@@ -140,8 +140,25 @@ def test_special_values_are_those_of_torch(order, device):
                 continue  # torch gives the magnitude
             expected = torch.linalg.vector_norm(x.double(), order).to(dtype)
             actual = torch_reduce.norm(x, order)
-            torch.testing.assert_close(actual, expected, equal_nan=True, msg=lambda m: f"{values}: {m}")  # noqa: B023
+            numbers = [v for v in values if v != 0]
+            if order in ORDERS and expected.isfinite() and expected != 0:
+                true = true_norm(numbers, order)
+                limit = bound(numbers, order, dtype, true)
+                assert abs(Decimal(actual.item()) - true) <= limit, f"{values}: {actual}, not {true}"
+            else:
+                assert actual == expected or (actual.isnan() and expected.isnan()), f"{values}: {actual}"
             assert_same_bits(actual, model(x, op="norm", ord=order), f"{values}")
+
+
+def bound_of_gradient(values: list[float], order: float) -> float:
+    """Of the squared norm, relative to each, ours or torch's: 2 x |x|^(p - 2) N^(2 - p) by at most eight operations, of
+    which powers are two, and with the error of N, that of |p - 1| + 1 factors. None where all that is exact."""
+    numbers = [v for v in values if v != 0]
+    if order in (0, 1, 2, INF, -INF) or not numbers:
+        return 0.0
+    true = true_norm(numbers, order)
+    of_norm = float(bound(numbers, order, torch.float64, true) / true)
+    return 8 * torch.finfo(torch.float64).eps + (abs(order - 1) + 1) * of_norm
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, INF, -INF, 1.5, 3, 0.5, -1, 4.0], ids=str)
@@ -154,7 +171,9 @@ def test_derivatives_are_those_of_torch(order, device):
         grads = [
             torch.autograd.grad(run(y, order, 1).square().sum(), y, materialize_grads=True)[0] for run in runs
         ]  # torch has none of order 0, which is 0
-        torch.testing.assert_close(*grads, msg=lambda m: f"{values}: {m}")  # noqa: B023
+        ours, theirs = (grad.nan_to_num(-7) for grad in grads)
+        relative = torch.tensor([[bound_of_gradient(row, order)] for row in values.tolist()], dtype=torch.float64)
+        assert ((ours - theirs).abs() <= 2 * relative.to(device) * theirs.abs()).all(), f"{values}: {grads}"
     if order != 0:
         y = x.clone().requires_grad_()
         assert torch.autograd.gradcheck(lambda y: torch_reduce.norm(y[:, 1:3], order, 1), (y,), check_forward_ad=True)
@@ -164,7 +183,8 @@ def test_derivatives_are_those_of_torch(order, device):
 def test_arguments(device):
     x = torch.randn(4, 5, 6, device=device)
     for keywords in ({"dim": (0, 2)}, {"ord": 3, "dim": 1, "keepdim": True}, {"ord": INF}, {"ord": 0.5, "dim": -1}):
-        torch.testing.assert_close(torch_reduce.norm(x, **keywords), torch.linalg.vector_norm(x, **keywords))
+        assert torch_reduce.norm(x, **keywords).shape == torch.linalg.vector_norm(x, **keywords).shape
+        assert_same_bits(torch_reduce.norm(x, **keywords), model(x, op="norm", **keywords))
         by_name = torch.ops.reduce.norm(
             x, keywords.get("dim"), keywords.get("keepdim", False), ord=keywords.get("ord", 2)
         )
