@@ -94,8 +94,6 @@ at::Tensor times(const Reduction& r, const at::Tensor& grad, const at::Tensor& f
 
 }  // namespace
 
-bool reads_result_of_two(const Reduction& r) { return derivative_of(r).reads_result; }
-
 std::array<at::Tensor, 2> backward_of_two(const Reduction& r, const at::Tensor& grad, const TwoOperands& o,
                                           std::array<bool, 2> wanted) {
   if (!grad.defined()) return {};

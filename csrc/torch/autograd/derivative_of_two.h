@@ -12,9 +12,6 @@ struct TwoOperands {
   at::Tensor other;
 };
 
-// Whether a derivative reads the result.
-bool reads_result_of_two(const Reduction& reduction);
-
 // Of both tensors, of a mask none; undefined where not wanted.
 std::array<at::Tensor, 2> backward_of_two(const Reduction& reduction, const at::Tensor& grad,
                                           const TwoOperands& operands, std::array<bool, 2> wanted);
