@@ -20,6 +20,7 @@ from .arguments import Mode
 from .comparison import Comparison, ComparisonRow, compare
 from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import *  # noqa: F403 (the registered operators)
+from .nn.patching import Patch, patch, unpatch
 from .plan import Plan, explain
 from .scans import *  # noqa: F403 (the registered scans)
 from .vmap import register as _register_vmap
@@ -31,6 +32,7 @@ __all__ = [
     "Comparison",
     "ComparisonRow",
     "Mode",
+    "Patch",
     "Plan",
     "__version__",
     "build_info",
@@ -40,6 +42,8 @@ __all__ = [
     "exact_normalize",
     "exact_round",
     "explain",
+    "patch",
+    "unpatch",
 ]
 __all__ += functional.__all__
 __all__ += scans.__all__

@@ -2,6 +2,6 @@
 that take torch's state dicts."""
 
 from . import functional
-from .modules import LayerNorm, LogSoftmax, RMSNorm, Softmax
+from .modules import CrossEntropyLoss, LayerNorm, LogSoftmax, RMSNorm, Softmax
 
-__all__ = ["LayerNorm", "LogSoftmax", "RMSNorm", "Softmax", "functional"]
+__all__ = ["CrossEntropyLoss", "LayerNorm", "LogSoftmax", "RMSNorm", "Softmax", "functional"]

@@ -34,7 +34,25 @@ class LayerNorm(torch.nn.LayerNorm):
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
+class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
+    """``torch.nn.CrossEntropyLoss`` by :func:`torch_reduce.nn.functional.cross_entropy`, without weights of classes."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        if self.weight is not None:
+            raise NotImplementedError("torch_reduce: cross_entropy takes no weights of classes")
+        return functional.cross_entropy(
+            input,
+            target,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            reduction=self.reduction,
+        )
+
+
 def _given(dim: int | None) -> int:
     if dim is None:
         raise TypeError("torch_reduce: a softmax needs a dim; torch, which guesses one, has deprecated that")
     return dim
+
+
+__all__ = ["CrossEntropyLoss", "LayerNorm", "LogSoftmax", "RMSNorm", "Softmax"]

@@ -1,0 +1,320 @@
+"""patch() and unpatch(): what is replaced, that it is close, that nothing else changes, and that it goes back."""
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+import torch_reduce
+from torch_reduce.nn import functional
+from torch_reduce.testing import assert_same_bits
+
+
+class RMSNorm(nn.Module):
+    """As models write it: the normalised value is rounded before the weight."""
+
+    def __init__(self, n, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.linspace(0.5, 1.5, n))
+        self.variance_epsilon = eps
+
+    def forward(self, x):
+        h = x.float()
+        h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+        return self.weight * h.to(x.dtype)
+
+
+class OffsetRMSNorm(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.linspace(-0.5, 0.5, n)), 1e-6
+
+    def forward(self, x):
+        h = x.float()
+        return (h * torch.rsqrt(h.square().mean(-1, keepdim=True) + self.eps) * (1 + self.weight.float())).to(x.dtype)
+
+
+class NoRMSNorm(OffsetRMSNorm):
+    """It looks like one, and computes something else."""
+
+    def forward(self, x):
+        return super().forward(x) * 1.25
+
+
+class Scaled(nn.LayerNorm):
+    """A subclass with a forward of its own."""
+
+    def forward(self, x):
+        return super().forward(x) * 2
+
+
+def small_model():
+    torch.manual_seed(0)
+    layers = [nn.Linear(6, 8), RMSNorm(8), nn.Linear(8, 8), OffsetRMSNorm(8), nn.LayerNorm(8), nn.RMSNorm(8)]
+    return nn.Sequential(*layers, nn.Softmax(-1))
+
+
+def test_what_is_replaced():
+    model = small_model()
+    model.append(NoRMSNorm(8)).append(Scaled(8)).append(nn.BatchNorm1d(8)).append(nn.MultiheadAttention(8, 2))
+    model.append(nn.CrossEntropyLoss(weight=torch.ones(3))).append(torch_reduce.nn.LayerNorm(8)).append(nn.Softmax())
+    result = torch_reduce.patch(model)
+    assert list(result.replaced) == ["1", "3", "4", "5", "6"]
+    assert list(result.left) == ["7", "8", "9", "10", "11", "13"]
+    assert "2 x RMSNorm by torch_reduce" in str(
+        result
+    ) and "left: 1 x Scaled: its forward is not one that is known" in str(result)
+    assert result.left["11"] == "CrossEntropyLoss: it has weights of classes"
+    assert str(torch_reduce.patch(nn.Linear(2, 2))) == "no reductions"
+
+
+def test_a_norm_has_the_operators_bits(device):
+    x = torch.linspace(-3, 4, 80).sin().reshape(10, 8).to(device)
+    for dtype in (torch.float32, torch.bfloat16):
+        for module, offset in ((RMSNorm(8, eps=0.5), 0), (OffsetRMSNorm(8), 1)):
+            module = module.to(device, dtype)
+            eps = 0.5 if offset == 0 else 1e-6
+            before = module(x.to(dtype))
+            torch_reduce.patch(module)
+            weight = module.weight if offset == 0 else module.weight.float() + 1
+            assert_same_bits(module(x.to(dtype)), functional.rms_norm(x.to(dtype), (8,), weight, eps))
+            # Two roundings to the type before, one now, beside a few of fp32.
+            room = 1.5 * torch.finfo(dtype).eps + 12 * torch.finfo(torch.float32).eps
+            torch.testing.assert_close(module(x.to(dtype)), before, rtol=room, atol=0)
+    mixed = RMSNorm(8).to(device)
+    types = []
+    for _ in range(2):
+        types.append(mixed(x.bfloat16()).dtype)
+        torch_reduce.patch(mixed)
+    assert types == [torch.float32] * 2
+
+
+def test_nothing_else_changes():
+    model = small_model()
+    calls = []
+    model[1].register_forward_hook(lambda *_: calls.append(1))
+    before, parameters = dict(model.state_dict()), list(model.parameters())
+    modules, kinds = list(model.modules()), [type(m) for m in model.modules()]
+    x = torch.linspace(-1, 1, 24).reshape(4, 6)
+    theirs = model(x)
+    for _ in range(2):
+        torch_reduce.patch(model)
+    ours = model(x)
+    assert len(calls) == 2
+    assert all(a is b for a, b in zip(model.parameters(), parameters, strict=True))
+    assert all(a is b for a, b in zip(model.modules(), modules, strict=True))
+    assert [type(m) for m in model.modules()] == kinds
+    assert {k: v.data_ptr() for k, v in model.state_dict().items()} == {k: v.data_ptr() for k, v in before.items()}
+    torch_reduce.unpatch(model)
+    assert_same_bits(model(x), theirs)
+    assert all("forward" not in m.__dict__ for m in model.modules())
+    torch_reduce.unpatch(model)
+    torch_reduce.patch(model)
+    assert_same_bits(model(x), ours)
+
+
+def test_copies():
+    """A copy is patched, of its own parameters."""
+    model = small_model()
+    torch_reduce.patch(model)
+    x = torch.linspace(-1, 1, 24).reshape(4, 6)
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), torch.load(file, weights_only=False)):
+        assert_same_bits(twin(x), model(x))
+        with torch.no_grad():
+            twin[1].weight.mul_(2)
+            expected = functional.rms_norm(twin[0](x), (8,), twin[1].weight, 1e-6)
+        assert_same_bits(twin[1](twin[0](x)), expected)
+        assert not torch.equal(twin[1].weight, model[1].weight)
+        torch_reduce.unpatch(twin)
+        assert "forward" not in twin[1].__dict__ and "forward" in model[1].__dict__
+
+
+def test_a_row_has_its_bits_in_every_batch(device):
+    model = small_model()[3:].to(device)
+    torch_reduce.patch(model)
+    x = torch.linspace(-3, 3, 800).sin().reshape(100, 8).to(device)
+    whole = model(x)
+    for rows in (slice(0, 1), slice(7, 40)):
+        assert_same_bits(model(x[rows]), whole[rows])
+
+
+def test_gradients_and_compile(device):
+    """Beside the same model in float64, of numbers up to some ten after some hundred operations."""
+    model = small_model().to(device)
+    x = torch.linspace(-1, 1, 24).reshape(4, 6).to(device)
+    weights = torch.linspace(1, 2, 8, device=device)
+
+    def gradients(model, x):
+        loss = (model(x) * weights.to(x.dtype)).sum()
+        return torch.autograd.grad(loss, list(model.parameters()))
+
+    exact = gradients(copy.deepcopy(model).double(), x.double())
+    torch_reduce.patch(model)
+    for run in (model, torch.compile(model, fullgraph=True, backend="aot_eager")):
+        for actual, expected in zip(gradients(run, x), exact, strict=True):
+            torch.testing.assert_close(actual.double(), expected, rtol=0, atol=1000 * torch.finfo(torch.float32).eps)
+
+
+def test_a_forward_that_is_there_stays():
+    """As libraries that move modules between devices set it."""
+    model = nn.LayerNorm(4)
+    model.forward = lambda x: x + 1
+    kept = model.forward
+    assert torch_reduce.patch(model).left == {"": "LayerNorm: it has a forward of its own"}
+    torch_reduce.unpatch(model)
+    assert model.forward is kept
+
+
+def test_refuses():
+    for run in (torch_reduce.patch, torch_reduce.unpatch):
+        with pytest.raises(TypeError, match=rf"{run.__name__}\(\) takes a torch.nn.Module, not function"):
+            run(small_model)
+    with pytest.raises(NotImplementedError, match="weights of classes"):
+        torch_reduce.nn.CrossEntropyLoss(weight=torch.ones(3))(torch.ones(2, 3), torch.tensor([0, 1]))
+
+
+# ---- the package transformers --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def transformers():
+    return pytest.importorskip("transformers", reason="transformers is not installed")
+
+
+def build(transformers, kind, **options):
+    """A small model without trained weights."""
+    sizes = {"vocab_size": 50, "attn_implementation": "eager", **options}
+    if kind == "GPT2":
+        sizes |= {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 64}
+        sizes |= dict.fromkeys(("attn_pdrop", "embd_pdrop", "resid_pdrop"), 0.0)
+    else:
+        sizes |= {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+        sizes |= {"num_key_value_heads": 2, "head_dim": 4}
+    torch.manual_seed(0)
+    model = getattr(transformers, f"{kind}LMHeadModel" if kind == "GPT2" else f"{kind}ForCausalLM")
+    return model(getattr(transformers, f"{kind}Config")(**sizes))
+
+
+def tokens(rows, length, device="cpu"):
+    return torch.arange(rows * length, device=device).mul(17).add(3).remainder(47).reshape(rows, length)
+
+
+KINDS = {"Llama": 5, "Qwen2": 5, "Qwen3": 9, "GPT2": 5}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+class Products(TorchFunctionMode):
+    """Matrix products in a fixed order: each element is a dot product."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        if func is torch.nn.functional.linear:
+            x, w, *bias = args
+            y = torch_reduce.dot(x.unsqueeze(-2), w, -1)
+            return y + bias[0] if bias and bias[0] is not None else y
+        if func is torch.matmul:
+            a, b = args
+            return torch_reduce.dot(a.unsqueeze(-2), b.transpose(-1, -2).unsqueeze(-3), -1)
+        return func(*args, **(kwargs or {}))
+
+
+@every_kind
+def test_a_transformer(transformers, kind, device):
+    """Norms, softmax and loss of it; outputs and gradients close to those of float64; all of it undone."""
+    model = build(transformers, kind).to(device)
+    ids = tokens(3, 12, device)
+    theirs = model(ids, labels=ids)
+    exact = copy.deepcopy(model).double()
+    of_exact = exact(ids, labels=ids)
+    summary = torch_reduce.patch(model)
+    assert len(summary.replaced) == KINDS[kind] + 2 and not summary.left, str(summary)
+    assert {"attention", "loss"} <= {name.rpartition(".")[2] for name in summary.replaced}
+    ours = model(ids, labels=ids)
+    # Of numbers near 1 after some hundred operations a layer, in fp32.
+    room = {"rtol": 0, "atol": 500 * torch.finfo(torch.float32).eps}
+    torch.testing.assert_close(ours.logits.double(), of_exact.logits, **room)
+    torch.testing.assert_close(ours.loss.double(), of_exact.loss.double(), **room)
+    ours.loss.backward()
+    of_exact.loss.backward()
+    for actual, expected in zip(model.parameters(), exact.parameters(), strict=True):
+        torch.testing.assert_close(actual.grad.double(), expected.grad, **room)
+    torch_reduce.unpatch(model)
+    assert model.config._attn_implementation == "eager" and "_loss_function" not in model.__dict__
+    again = model(ids, labels=ids)
+    assert_same_bits(again.logits, theirs.logits)
+    assert_same_bits(again.loss, theirs.loss)
+    assert list(model.state_dict()) == list(exact.state_dict())
+
+
+@pytest.mark.parametrize("kind", ["Llama", "Qwen3"])
+def test_a_sequence_has_its_bits_in_every_batch(transformers, kind, device):
+    model = build(transformers, kind).to(device)
+    torch_reduce.patch(model)
+    ids = tokens(6, 10, device)
+    with torch.no_grad(), Products():
+        whole = model(ids).logits
+        for rows in (slice(2, 3), slice(1, 5)):
+            assert_same_bits(model(ids[rows]).logits, whole[rows])
+
+
+def test_the_loss_is_that_of_the_original(transformers, device):
+    from transformers.loss.loss_utils import ForCausalLMLoss, ForMaskedLMLoss
+
+    from torch_reduce.nn.of_transformers import LOSSES
+
+    logits = torch.linspace(-3, 3, 2 * 5 * 7, device=device).sin().mul(4).reshape(2, 5, 7).bfloat16()
+    labels = tokens(2, 5, device).remainder(7)
+    labels[0, 2] = -100
+    for theirs in (ForCausalLMLoss, ForMaskedLMLoss):
+        for options in ({}, {"num_items_in_batch": 6}, {"num_items_in_batch": torch.tensor(6, device=device)}):
+            expected = theirs(logits.double(), labels, 7, **options)
+            actual = LOSSES[theirs](logits, labels, 7, **options)
+            assert actual.dtype == torch.float32
+            # A logarithm and a sum of 10 rows of numbers up to 8.
+            torch.testing.assert_close(
+                actual.double(), expected.double(), rtol=0, atol=64 * torch.finfo(torch.float32).eps
+            )
+
+
+def test_what_stays_is_said(transformers):
+    summary = torch_reduce.patch(build(transformers, "Llama", attn_implementation="sdpa"))
+    assert summary.left == {
+        "attention": 'attention of LlamaForCausalLM: it is "sdpa", which has no softmax of its own; '
+        'attn_implementation="eager" has'
+    }
+    capped = build(transformers, "Gemma2", attn_logit_softcapping=5.0)
+    summary = torch_reduce.patch(capped)
+    assert "more than a softmax" in summary.left["attention"] and capped.config._attn_implementation == "eager"
+    assert len(summary.replaced) == 10  # norms of one more than their weight, and the loss
+    classes = transformers.LlamaForSequenceClassification(capped_like_llama(transformers))
+    assert "no cross entropy of tokens" in torch_reduce.patch(classes).left["loss"]
+
+
+def capped_like_llama(transformers):
+    return build(transformers, "Llama").config
+
+
+def test_a_pickled_transformer(transformers):
+    model = build(transformers, "Llama").model  # without a head, and so without a loss
+    torch_reduce.patch(model)
+    twin = pickle.loads(pickle.dumps(model))
+    assert_same_bits(twin(tokens(2, 5)).last_hidden_state, model(tokens(2, 5)).last_hidden_state)
+    torch_reduce.unpatch(twin)
+    assert (twin.config._attn_implementation, model.config._attn_implementation) == ("eager", "torch_reduce")
+
+
+def test_compiles_whole(transformers, device):
+    model = build(transformers, "Llama").to(device)
+    torch_reduce.patch(model)
+    ids = tokens(2, 8, device)
+    run = lambda ids: model(ids, labels=ids, use_cache=False).loss  # noqa: E731
+    with torch.no_grad():
+        expected = run(ids)
+        actual = torch.compile(run, fullgraph=True, backend="aot_eager")(ids)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=500 * torch.finfo(torch.float32).eps)

@@ -1,0 +1,140 @@
+"""The reductions of a whole model by those of this package, and back."""
+
+import functools
+import sys
+from collections import Counter
+from dataclasses import dataclass
+
+from torch import nn
+
+from . import modules
+from .forms import apply_rms_norm, rms_norm_form
+
+_TORCHS = tuple(getattr(nn, name) for name in modules.__all__)
+_OWN = {kind.forward: getattr(modules, kind.__name__).forward for kind in _TORCHS}
+"""By what torch's module calls: what is called instead. A subclass that keeps the one has the other too."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """What of a model :func:`patch` has replaced; ``print`` shows it."""
+
+    replaced: dict[str, str]
+    """By the name of a module: what computes its reductions."""
+    left: dict[str, str]
+    """By the name of a module: why its reductions are as they were."""
+
+    def __str__(self) -> str:
+        lines = [f"{count} x {what}" for what, count in Counter(self.replaced.values()).items()]
+        lines += [f"left: {count} x {what}" for what, count in Counter(self.left.values()).items()]
+        return "\n".join(lines) or "no reductions"
+
+
+def patch(model: nn.Module) -> Patch:
+    """Has the reductions of a model computed by :mod:`torch_reduce.nn.functional`, in place.
+
+    Modules, parameters, hooks and the state dict stay what they are and where they are; only what ``forward`` computes
+    changes. Replaced are
+
+    - ``torch.nn.RMSNorm``, ``LayerNorm``, ``Softmax``, ``LogSoftmax`` and ``CrossEntropyLoss``, and subclasses that
+      keep their ``forward``;
+    - every module that computes an RMS norm of its last dim, such as ``LlamaRMSNorm`` and ``Qwen3RMSNorm``, or
+      ``GemmaRMSNorm`` with its weight of one more;
+    - in a model of the package transformers, the softmax of the attention if that is the eager one, and the loss if it
+      is ``ForCausalLMLoss`` or ``ForMaskedLMLoss``.
+
+    A patched model can be copied, pickled and compiled. Patching it again replaces what it has got since.
+
+    Args:
+        model: any module, of any floating dtypes, on any devices.
+
+    Returns:
+        What is replaced, by this call or an earlier one, and which modules that reduce were left.
+
+    Raises:
+        TypeError: ``model`` is not a module.
+    """
+    _check(model, "patch")
+    summary = Patch({}, {})
+    for name, module in model.named_modules():
+        kind = type(module).__name__
+        if "forward" not in module.__dict__ and (forward := _forward_of(module)):
+            module.forward = forward
+        if _is_ours(module):
+            summary.replaced[name] = f"{kind} by torch_reduce"
+        elif reason := _why_left(module):
+            summary.left[name] = f"{kind}: {reason}"
+    if _transformers_of(model):
+        from . import of_transformers
+
+        of_transformers.patch(model, summary.replaced, summary.left)
+    return summary
+
+
+def unpatch(model: nn.Module) -> None:
+    """Gives a model its own reductions back: undoes every :func:`patch`, and does nothing to a model without one.
+
+    Args:
+        model: any module.
+
+    Raises:
+        TypeError: ``model`` is not a module.
+    """
+    _check(model, "unpatch")
+    for module in model.modules():
+        if _is_ours(module):
+            del module.forward
+    if _transformers_of(model):
+        from . import of_transformers
+
+        of_transformers.unpatch(model)
+
+
+def _check(model: nn.Module, name: str) -> None:
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"torch_reduce: {name}() takes a torch.nn.Module, not {type(model).__name__}")
+
+
+def _forward_of(module: nn.Module) -> functools.partial | None:
+    """What replaces a module's ``forward``. A partial, which is copied and pickled with the module that it holds."""
+    own = _OWN.get(type(module).forward)
+    if own is not None:
+        return None if _why_not(module) else functools.partial(own, module)
+    form = rms_norm_form(module)
+    return None if form is None else functools.partial(apply_rms_norm, form, module)
+
+
+def _is_ours(module: nn.Module) -> bool:
+    forward = module.__dict__.get("forward")
+    return isinstance(forward, functools.partial) and forward.func in (apply_rms_norm, *_OWN.values())
+
+
+def _why_not(module: nn.Module) -> str | None:
+    """Why a module of torch's cannot be replaced."""
+    if isinstance(module, nn.CrossEntropyLoss) and module.weight is not None:
+        return "it has weights of classes"
+    if isinstance(module, nn.Softmax | nn.LogSoftmax) and module.dim is None:
+        return "it has no dim"
+    return None
+
+
+def _why_left(module: nn.Module) -> str | None:
+    """Why a module that reduces was left; None of one that does not, or that is the package's own."""
+    kind = type(module)
+    if kind.forward in _OWN.values():
+        return None
+    if kind.forward in _OWN:
+        return _why_not(module) or "it has a forward of its own"
+    if isinstance(module, nn.MultiheadAttention):
+        return "its softmax is part of torch's attention"
+    reduces = isinstance(module, _TORCHS) or "Norm" in kind.__name__
+    return "its forward is not one that is known" if reduces else None
+
+
+def _transformers_of(model: nn.Module) -> bool:
+    """Whether there is a model of the package transformers in it."""
+    package = sys.modules.get("transformers.modeling_utils")
+    return package is not None and any(isinstance(module, package.PreTrainedModel) for module in model.modules())
+
+
+__all__ = ["Patch", "patch", "unpatch"]
