@@ -135,7 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("device", nargs="?", default="cpu")
     parser.add_argument("--size", choices=SIZES)
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=30)
     options = parser.parse_args()
     size = options.size or ("small" if options.device == "cpu" else "large")
     torch.use_deterministic_algorithms(True)

@@ -1,5 +1,7 @@
 """Compiled autograd: the backward pass of an eager forward as one graph, through every node of the library."""
 
+import contextlib
+
 import pytest
 import torch
 from torch._dynamo import compiled_autograd
@@ -8,23 +10,35 @@ import torch_reduce
 from torch_reduce.testing import OPS, assert_same_bits, fill, has_gradient, operator_of
 
 
-def differentiable():
-    """Every registered operator that has a kernel for autograd and a gradient, whatever it is."""
+def with_autograd():
+    """Every registered operator that has a kernel for autograd, by its name; not those of torch.compile's graphs, which
+    are told the name of another one that they call (by_name.h)."""
     for full in sorted(torch._C._dispatch_get_all_op_names()):
         name = full.removeprefix("reduce::")
         if name == full or "." in name or not torch._C._dispatch_has_kernel_for_dispatch_key(full, "Autograd"):
             continue
         op = getattr(torch.ops.reduce, name).default
-        tensors = [argument for argument in op._schema.arguments if isinstance(argument.type, torch._C.TensorType)]
-        others = [argument for argument in op._schema.arguments if argument not in tensors]
-        if not all(argument.has_default_value() for argument in others):
-            continue  # an operator of torch.compile's graphs, which calls another one (by_name.h)
+        falls_through = torch._C._dispatch_kernel_for_dispatch_key_is_fallthrough(full, "Autograd")
+        if not falls_through and "str" not in required(op):
+            yield name, op
+
+
+def required(op):
+    """The types of the arguments that have no default."""
+    return [str(argument.type) for argument in op._schema.arguments if not argument.has_default_value()]
+
+
+def differentiable():
+    """Those that want nothing but tensors, and have a gradient."""
+    for name, op in with_autograd():
+        wanted = required(op)
         x = torch.ones(2, 3).requires_grad_()
-        if op(*[x] * len(tensors)).requires_grad:
+        if set(wanted) == {"Tensor"} and op(*[x] * len(wanted)).requires_grad:
             yield name
 
 
 DIFFERENTIABLE = list(differentiable())
+OF_ROWS = [name for name, op in with_autograd() if set(required(op)) != {"Tensor"}]  # scans, maps, losses
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +66,7 @@ def gradient(run, x, context=None):
 
 def test_every_operator_is_looked_at():
     assert {operator_of(op).__name__ for op in OPS if has_gradient(op)} <= set(DIFFERENTIABLE)
+    assert {"cumsum", "softmax", "_rms_norm", "_layer_norm", "_cross_entropy"} <= set(OF_ROWS)
 
 
 @pytest.mark.parametrize("op", DIFFERENTIABLE)
@@ -129,3 +144,56 @@ def test_backward_twice(op, device):
         first, x.grad = x.grad, None
         result.backward()
     assert_same_bits(x.grad, first)
+
+
+# ---- operators of rows, which want a dim and more --------------------------------------------------------------------
+
+
+def of_rows(name, x):
+    """An operator's first result for the rows of a matrix, and the parameters that it was given, wanting gradients."""
+    given, parameters = [x], []
+    for argument in getattr(torch.ops.reduce, name).default._schema.arguments[1:]:
+        kind = str(argument.type)
+        if argument.has_default_value():
+            break
+        if argument.name == "target":
+            given.append(torch.arange(len(x), device=x.device).mul(3).remainder(x.shape[1]))
+        elif kind == "Optional[Tensor]":
+            parameters.append(torch.linspace(0.5, 1.5 + len(given), x.shape[1], device=x.device).requires_grad_())
+            given.append(parameters[-1])
+        else:
+            given.append({"int": 1, "float": 0.1}[kind])
+    result = getattr(torch.ops.reduce, name)(*given)
+    return (result[0] if isinstance(result, tuple) else result), parameters
+
+
+def gradients_of_rows(name, x, context=None, frozen=False):
+    """Of the matrix and the parameters; or of the parameters alone, where the matrix is frozen."""
+    leaf = x.detach().clone().requires_grad_(not frozen)
+    result, parameters = of_rows(name, leaf)
+    loss = result.square().sum()
+    with context or contextlib.nullcontext():
+        loss.backward()
+    return [t.grad for t in (leaf, *parameters) if t.requires_grad]
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_every_node_of_rows(name, device):
+    x = fill((5, 40), torch.float32, op="prod").to(device)
+    result, parameters = of_rows(name, x.requires_grad_())
+    assert result.grad_fn.name().startswith("Reduce")
+    for backend in ("eager", "aot_eager"):
+        for frozen in (False, True)[: 1 + bool(parameters)]:
+            expected = gradients_of_rows(name, x, frozen=frozen)
+            actual = gradients_of_rows(name, x, compiled(backend), frozen=frozen)
+            for a, e in zip(actual, expected, strict=True):
+                assert_same_bits(a, e, f"{backend}, frozen={frozen}")
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_many_sizes_of_rows(name, device):
+    for rows, dtype in ((3, torch.float32), (7, torch.float32), (12, torch.bfloat16)):
+        x = fill((rows, 20), dtype, op="prod").to(device)
+        actual = gradients_of_rows(name, x, compiled(dynamic=True))
+        for a, e in zip(actual, gradients_of_rows(name, x), strict=True):
+            assert_same_bits(a, e, f"{rows}")

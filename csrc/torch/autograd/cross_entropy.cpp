@@ -14,6 +14,7 @@
 #include "../dispatch/call.h"
 #include "../maps/call.h"
 #include "../maps/describe.h"
+#include "compiled_node.h"
 #include "node_owner.h"
 
 namespace torch_reduce {
@@ -71,6 +72,17 @@ at::Tensor differentiable_gradient(const Loss& loss, const at::Tensor& grad, con
   return all.scatter_add(loss.dim, targets.index, -f.of_target.unsqueeze(loss.dim)).to(self.scalar_type());
 }
 
+struct Gradient {
+  using Values = std::tuple<int64_t, int64_t, double, double, at::Tensor, at::Tensor, at::Tensor>;
+  static constexpr const char* name = "torch_reduce_CrossEntropyBackward";
+
+  static variable_list of(const at::Tensor& grad, const Values& values) {
+    const auto& [dim, ignore_index, smoothing, z, self, target, row] = values;
+    return {grad.defined() ? gradient({dim, ignore_index, smoothing, z}, grad, self, target, row) : at::Tensor(),
+            at::Tensor()};
+  }
+};
+
 struct CrossEntropyNode : torch::autograd::Node {
   Loss loss{};
   SavedVariable self, target, row;
@@ -82,6 +94,24 @@ struct CrossEntropyNode : torch::autograd::Node {
                                        : gradient(loss, grads[0], x, t, row.unpack()),
             at::Tensor()};
   }
+
+  void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& args) const override {
+    args.collect(loss.dim);
+    args.collect(loss.ignore_index);
+    args.collect(loss.smoothing);
+    args.collect(loss.z);
+    for (const SavedVariable* t : {&self, &target, &row}) args.collect(*t, /*is_output=*/false);
+  }
+  variable_list apply_with_saved(const variable_list& grads,
+                                 torch::dynamo::autograd::SwapSavedVariables& saved) override {
+    for (SavedVariable* t : {&self, &target, &row}) saved.before(*t);
+    variable_list gradients = CompiledNode<Gradient>::call(
+        *this, grads, saved,
+        {loss.dim, loss.ignore_index, loss.smoothing, loss.z, self.unpack(), target.unpack(), row.unpack()});
+    for (SavedVariable* t : {&self, &target, &row}) saved.after(*t);
+    return gradients;
+  }
+
   std::string name() const override { return "ReduceCrossEntropyBackward"; }
   void release_variables() override {
     self.reset_data();

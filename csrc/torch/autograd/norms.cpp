@@ -10,6 +10,7 @@
 #include "../dispatch/call.h"
 #include "../maps/call.h"
 #include "../maps/describe.h"
+#include "compiled_node.h"
 #include "node_owner.h"
 
 namespace torch_reduce {
@@ -71,32 +72,84 @@ at::Tensor through_normal(const Norm& norm, const at::Tensor& h, const Normal& n
   return (centred - normal.x * norm.over_row(Op::Mean, h * normal.x)) * normal.inverse;
 }
 
+// What a node has kept: the tensors, and the types of the gradients.
+struct Kept {
+  at::Tensor self, weight, row;
+  at::ScalarType type, weight_type, bias_type;
+};
+using Wanted = std::array<bool, 3>;
+
+// Of a gradient that is to be differentiated itself, the same by differentiable operators.
+variable_list gradients_of(const Norm& norm, const at::Tensor& grad, const Kept& kept, Wanted wanted, bool again) {
+  variable_list gradients(norm.centred ? 3 : 2);
+  if (!grad.defined()) return gradients;
+  const auto& [x, w, row, type, weight_type, bias_type] = kept;
+  const at::Tensor g = grad.to(compute_type_of_map(type));
+  const Normal normal = again ? differentiable_normal_of(norm, x) : Normal{};
+  if (wanted[0]) {
+    gradients[0] =
+        again ? through_normal(norm, w.defined() ? g * w : g, normal).to(type)
+              : norm_gradient(norm.centred, grad, x, row, norm.dims, w.defined() ? std::optional(w) : std::nullopt);
+  }
+  if (wanted[1]) {
+    const at::Tensor products = again ? g * normal.x : norm_products(norm.centred, grad, x, row, norm.dims);
+    gradients[1] = norm.over_rows(products).to(weight_type);
+  }
+  if (norm.centred && wanted[2]) gradients[2] = norm.over_rows(g).to(bias_type);
+  return gradients;
+}
+
+struct Gradient {
+  // Those of Norm, of Kept and of Wanted.
+  using Values = std::tuple<bool, int64_t, double, at::Tensor, at::Tensor, at::Tensor, at::ScalarType, at::ScalarType,
+                            at::ScalarType, bool, bool, bool>;
+  static constexpr const char* name = "torch_reduce_NormBackward";
+
+  static variable_list of(const at::Tensor& grad, const Values& values) {
+    const auto& [centred, dims, eps, self, weight, row, type, weight_type, bias_type, of_x, of_weight, of_bias] =
+        values;
+    return gradients_of({centred, dims, eps}, grad, {self, weight, row, type, weight_type, bias_type},
+                        {of_x, of_weight, of_bias}, /*again=*/false);
+  }
+};
+
 struct NormNode : torch::autograd::Node {
   Norm norm{};
   bool has_weight = false;
   at::ScalarType type = at::kFloat, weight_type = at::kFloat, bias_type = at::kFloat;
   SavedVariable self, weight, row;
 
+  Kept kept() {
+    return {self.unpack(), has_weight ? weight.unpack() : at::Tensor(), row.unpack(), type, weight_type, bias_type};
+  }
+  Wanted wanted() const {
+    return {task_should_compute_output(0), task_should_compute_output(1),
+            norm.centred && task_should_compute_output(2)};
+  }
   variable_list apply(variable_list&& grads) override {
-    variable_list gradients(norm.centred ? 3 : 2);
-    if (!grads[0].defined()) return gradients;
-    const at::Tensor x = self.unpack(), w = has_weight ? weight.unpack() : at::Tensor();
-    const bool again = at::GradMode::is_enabled();
-    const at::Tensor g = grads[0].to(compute_type_of_map(type));
-    const Normal normal = again ? differentiable_normal_of(norm, x) : Normal{};
-    if (task_should_compute_output(0)) {
-      gradients[0] = again ? through_normal(norm, has_weight ? g * w : g, normal).to(type)
-                           : norm_gradient(norm.centred, grads[0], x, row.unpack(), norm.dims,
-                                           has_weight ? std::optional(w) : std::nullopt);
-    }
-    if (task_should_compute_output(1)) {
-      const at::Tensor products =
-          again ? g * normal.x : norm_products(norm.centred, grads[0], x, row.unpack(), norm.dims);
-      gradients[1] = norm.over_rows(products).to(weight_type);
-    }
-    if (norm.centred && task_should_compute_output(2)) gradients[2] = norm.over_rows(g).to(bias_type);
+    return gradients_of(norm, grads[0], kept(), wanted(), at::GradMode::is_enabled());
+  }
+
+  void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& args) const override {
+    args.collect(norm.centred);
+    args.collect(norm.dims);
+    args.collect(norm.eps);
+    args.collect(has_weight);
+    for (const at::ScalarType t : {type, weight_type, bias_type}) args.collect(t);
+    for (const SavedVariable* t : {&self, &weight, &row}) args.collect(*t, /*is_output=*/false);
+  }
+  variable_list apply_with_saved(const variable_list& grads,
+                                 torch::dynamo::autograd::SwapSavedVariables& saved) override {
+    for (SavedVariable* t : {&self, &weight, &row}) saved.before(*t);
+    const Kept k = kept();
+    const auto [of_x, of_weight, of_bias] = wanted();
+    variable_list gradients = CompiledNode<Gradient>::call(*this, grads, saved,
+                                                           {norm.centred, norm.dims, norm.eps, k.self, k.weight, k.row,
+                                                            type, weight_type, bias_type, of_x, of_weight, of_bias});
+    for (SavedVariable* t : {&self, &weight, &row}) saved.after(*t);
     return gradients;
   }
+
   std::string name() const override { return norm.centred ? "ReduceLayerNormBackward" : "ReduceRmsNormBackward"; }
   void release_variables() override {
     self.reset_data();

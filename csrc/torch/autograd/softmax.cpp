@@ -11,6 +11,7 @@
 #include "../dispatch/call.h"
 #include "../maps/call.h"
 #include "../maps/describe.h"
+#include "compiled_node.h"
 #include "node_owner.h"
 
 namespace torch_reduce {
@@ -37,18 +38,45 @@ at::Tensor tangent_of(bool logarithm, const at::Tensor& tangent, const at::Tenso
   return moved.to(result.scalar_type());
 }
 
+// Of a gradient that is not to be differentiated itself.
+struct Gradient {
+  using Values = std::tuple<bool, int64_t, at::ScalarType, at::Tensor>;
+  static constexpr const char* name = "torch_reduce_SoftmaxBackward";
+
+  static variable_list of(const at::Tensor& grad, const Values& values) {
+    const auto& [logarithm, dim, type, result] = values;
+    return {grad.defined() ? softmax_gradient(logarithm, grad, result, dim, type) : at::Tensor()};
+  }
+};
+
 template <bool kLogarithm>
 struct SoftmaxNode : torch::autograd::Node {
   int64_t dim = 0;
   at::ScalarType type = at::kFloat;
   SavedVariable result;
 
+  at::Tensor unpacked() { return result.unpack(NodeOwner<SoftmaxNode>::of(*this)); }
+
   variable_list apply(variable_list&& grads) override {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
-    const at::Tensor y = result.unpack(NodeOwner<SoftmaxNode>::of(*this));
+    const at::Tensor y = unpacked();
     if (at::GradMode::is_enabled()) return {composed(kLogarithm, grads[0], y, dim, type)};
-    return {softmax_gradient(kLogarithm, grads[0], y, dim, type)};
+    return Gradient::of(grads[0], {kLogarithm, dim, type, y});
   }
+
+  void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& args) const override {
+    args.collect(dim);
+    args.collect(type);
+    args.collect(result, /*is_output=*/true);
+  }
+  variable_list apply_with_saved(const variable_list& grads,
+                                 torch::dynamo::autograd::SwapSavedVariables& saved) override {
+    saved.before(result);
+    variable_list gradients = CompiledNode<Gradient>::call(*this, grads, saved, {kLogarithm, dim, type, unpacked()});
+    saved.after(result);
+    return gradients;
+  }
+
   std::string name() const override { return kLogarithm ? "ReduceLogSoftmaxBackward" : "ReduceSoftmaxBackward"; }
   void release_variables() override { result.reset_data(); }
 };
