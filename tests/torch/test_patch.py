@@ -60,7 +60,7 @@ def small_model():
 
 def test_what_is_replaced():
     model = small_model()
-    model.append(NoRMSNorm(8)).append(Scaled(8)).append(nn.BatchNorm1d(8)).append(nn.MultiheadAttention(8, 2))
+    model.append(NoRMSNorm(8)).append(Scaled(8)).append(nn.InstanceNorm1d(8)).append(nn.MultiheadAttention(8, 2))
     model.append(nn.CrossEntropyLoss(weight=torch.ones(3))).append(torch_reduce.nn.LayerNorm(8)).append(nn.Softmax())
     result = torch_reduce.patch(model)
     assert list(result.replaced) == ["1", "3", "4", "5", "6"]

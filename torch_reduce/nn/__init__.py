@@ -1,7 +1,7 @@
 """What ``torch.nn`` has of normalised rows, with the bits of a contract: :mod:`torch_reduce.nn.functional`, and modules
 that take torch's state dicts."""
 
-from . import functional
-from .modules import CrossEntropyLoss, LayerNorm, LogSoftmax, RMSNorm, Softmax
+from . import functional, modules
+from .modules import *  # noqa: F403 (torch's names)
 
-__all__ = ["CrossEntropyLoss", "LayerNorm", "LogSoftmax", "RMSNorm", "Softmax", "functional"]
+__all__ = [*modules.__all__, "functional"]

@@ -34,6 +34,47 @@ class LayerNorm(torch.nn.LayerNorm):
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
+class GroupNorm(torch.nn.GroupNorm):
+    """``torch.nn.GroupNorm`` by :func:`torch_reduce.nn.functional.group_norm`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+
+class _BatchNorm(torch.nn.modules.batchnorm._BatchNorm):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        tracked = self.training and self.track_running_stats
+        if tracked and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean of all batches
+                momentum = 1.0 / float(self.num_batches_tracked)
+        counts = tracked or not self.training
+        return functional.batch_norm(
+            input,
+            self.running_mean if counts else None,
+            self.running_var if counts else None,
+            self.weight,
+            self.bias,
+            self.training or (self.running_mean is None and self.running_var is None),
+            momentum,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm, torch.nn.BatchNorm1d):
+    """``torch.nn.BatchNorm1d`` by :func:`torch_reduce.nn.functional.batch_norm`."""
+
+
+class BatchNorm2d(_BatchNorm, torch.nn.BatchNorm2d):
+    """``torch.nn.BatchNorm2d`` by :func:`torch_reduce.nn.functional.batch_norm`."""
+
+
+class BatchNorm3d(_BatchNorm, torch.nn.BatchNorm3d):
+    """``torch.nn.BatchNorm3d`` by :func:`torch_reduce.nn.functional.batch_norm`."""
+
+
 class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
     """``torch.nn.CrossEntropyLoss`` by :func:`torch_reduce.nn.functional.cross_entropy`, without weights of classes."""
 
@@ -55,4 +96,14 @@ def _given(dim: int | None) -> int:
     return dim
 
 
-__all__ = ["CrossEntropyLoss", "LayerNorm", "LogSoftmax", "RMSNorm", "Softmax"]
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "CrossEntropyLoss",
+    "GroupNorm",
+    "LayerNorm",
+    "LogSoftmax",
+    "RMSNorm",
+    "Softmax",
+]

@@ -36,8 +36,8 @@ def patch(model: nn.Module) -> Patch:
     Modules, parameters, hooks and the state dict stay what they are and where they are; only what ``forward`` computes
     changes. Replaced are
 
-    - ``torch.nn.RMSNorm``, ``LayerNorm``, ``Softmax``, ``LogSoftmax`` and ``CrossEntropyLoss``, and subclasses that
-      keep their ``forward``;
+    - ``torch.nn.RMSNorm``, ``LayerNorm``, ``GroupNorm``, ``BatchNorm1d`` to ``3d``, ``Softmax``, ``LogSoftmax`` and
+      ``CrossEntropyLoss``, and subclasses that keep their ``forward``;
     - every module that computes an RMS norm of its last dim, such as ``LlamaRMSNorm`` and ``Qwen3RMSNorm``, or
       ``GemmaRMSNorm`` with its weight of one more;
     - in a model of the package transformers, the softmax of the attention if that is the eager one, and the loss if it
