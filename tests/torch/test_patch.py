@@ -292,12 +292,16 @@ def test_what_stays_is_said(transformers):
     summary = torch_reduce.patch(capped)
     assert "more than a softmax" in summary.left["attention"] and capped.config._attn_implementation == "eager"
     assert len(summary.replaced) == 10  # norms of one more than their weight, and the loss
-    classes = transformers.LlamaForSequenceClassification(capped_like_llama(transformers))
+    classes = transformers.LlamaForSequenceClassification(build(transformers, "Llama").config)
     assert "no cross entropy of tokens" in torch_reduce.patch(classes).left["loss"]
-
-
-def capped_like_llama(transformers):
-    return build(transformers, "Llama").config
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=50, **sizes))
+    assert "without transformers' loss_function" in torch_reduce.patch(bert).left["loss"]
+    by_hand = build(transformers, "Llama")
+    by_hand.loss_function = lambda **_: torch.zeros(())
+    assert torch_reduce.patch(by_hand).left["loss"] == "loss of LlamaForCausalLM: it was set by hand"
+    torch_reduce.unpatch(by_hand)
+    assert by_hand.loss_function(logits=None) == 0
 
 
 def test_a_pickled_transformer(transformers):

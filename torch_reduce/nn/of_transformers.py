@@ -66,14 +66,13 @@ def patch(model: torch.nn.Module, replaced: dict[str, str], left: dict[str, str]
                 left[of_attention] = f"attention of {type(module).__name__}: {reason}"
         if module.loss_type is None and module.get_output_embeddings() is None:  # a model without a head
             continue
-        loss = module.loss_function
-        if loss in LOSSES and "_loss_function" not in module.__dict__:
-            module.loss_function = loss = LOSSES[loss]
         of_loss = f"{name}.loss".lstrip(".")
-        if loss in LOSSES.values():
+        reason = _why_loss_stays(module)
+        if reason is None:
+            module.loss_function = LOSSES.get(module.loss_function, module.loss_function)
             replaced[of_loss] = f"loss of {type(module).__name__} by torch_reduce"
         else:
-            left[of_loss] = f"loss of {type(module).__name__}: it is no cross entropy of tokens that is known"
+            left[of_loss] = f"loss of {type(module).__name__}: {reason}"
 
 
 def unpatch(model: torch.nn.Module) -> None:
@@ -88,6 +87,17 @@ def unpatch(model: torch.nn.Module) -> None:
             del module._loss_function
 
 
+def _why_loss_stays(model: PreTrainedModel) -> str | None:
+    """The reason not to replace a model's loss; None where there is none."""
+    if model.__dict__.get("_loss_function") in LOSSES.values():
+        return None
+    if "loss_function" not in _names(type(model).forward):
+        return "its forward computes it without transformers' loss_function"
+    if "_loss_function" in model.__dict__:
+        return "it was set by hand"
+    return None if model.loss_function in LOSSES else "it is no cross entropy of tokens that is known"
+
+
 def _why_attention_stays(model: PreTrainedModel) -> str | None:
     """The reason not to replace the attention that a model's own config names; None where there is none."""
     implementation = model.config._attn_implementation
@@ -97,7 +107,7 @@ def _why_attention_stays(model: PreTrainedModel) -> str | None:
         return f'it is "{implementation}", which has no softmax of its own; attn_implementation="eager" has'
     found = list(_attentions(model))
     if not found:
-        return "it does not go through transformers' AttentionInterface"
+        return "no module of its own goes through transformers' AttentionInterface"
     if not all(_is_softmax_attention(module, eager) for module, eager in found):
         return "it is more than a softmax of scaled products and a mask"
     return None
@@ -106,10 +116,15 @@ def _why_attention_stays(model: PreTrainedModel) -> str | None:
 def _attentions(model: PreTrainedModel) -> Iterator[tuple[torch.nn.Module, Any]]:
     """The modules that choose their attention by the model's config, each with its eager one."""
     for module in model.modules():
-        forward = inspect.unwrap(type(module).forward)
-        names = forward.__code__.co_names if inspect.isfunction(forward) else ()
-        if getattr(module, "config", None) is model.config and "eager_attention_forward" in names:
-            yield module, forward.__globals__["eager_attention_forward"]
+        forward = type(module).forward
+        if getattr(module, "config", None) is model.config and "eager_attention_forward" in _names(forward):
+            yield module, inspect.unwrap(forward).__globals__["eager_attention_forward"]
+
+
+def _names(function: Any) -> tuple[str, ...]:
+    """What a function names but does not define."""
+    inner = inspect.unwrap(function)
+    return inner.__code__.co_names if inspect.isfunction(inner) else ()
 
 
 def _is_softmax_attention(module: torch.nn.Module, eager: Any) -> bool:

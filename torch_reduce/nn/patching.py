@@ -40,8 +40,10 @@ def patch(model: nn.Module) -> Patch:
       ``CrossEntropyLoss``, and subclasses that keep their ``forward``;
     - every module that computes an RMS norm of its last dim, such as ``LlamaRMSNorm`` and ``Qwen3RMSNorm``, or
       ``GemmaRMSNorm`` with its weight of one more;
-    - in a model of the package transformers, the softmax of the attention if that is the eager one, and the loss if it
-      is ``ForCausalLMLoss`` or ``ForMaskedLMLoss``.
+    - in a model of the package transformers, the softmax of the attention if that is the eager one, and the loss if the
+      model's ``loss_function`` is ``ForCausalLMLoss`` or ``ForMaskedLMLoss``.
+
+    A function that ``forward`` itself calls, such as ``torch.nn.functional.softmax``, is not seen, and stays.
 
     A patched model can be copied, pickled and compiled. Patching it again replaces what it has got since.
 
