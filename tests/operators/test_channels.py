@@ -31,6 +31,10 @@ def test_group_norm_has_its_bits(device, dtype):
         w, b = (t.cpu().to(wide).view(place) for t in (weight, bias))
         assert_same_bits(functional.group_norm(x, 2, weight, bias, 1e-3), (normal * w + b).to(dtype), f"{shape}")
         assert_same_bits(functional.group_norm(x, 2, bias=bias, eps=1e-3), (normal + b).to(dtype), f"{shape}")
+        with torch.no_grad():
+            kept = x.clone()
+            assert_same_bits(functional.group_norm(x, 2, weight, bias, 1e-3), (normal * w + b).to(dtype), f"{shape}")
+            assert_same_bits(x, kept)
         across = x.transpose(0, -1).contiguous().transpose(0, -1)
         assert_same_bits(functional.group_norm(across, 2, weight, bias, 1e-3), (normal * w + b).to(dtype), f"{shape}")
 
@@ -60,8 +64,10 @@ def test_derivatives_of_group_norm(device):
     # Of numbers up to some ten, after some ten operations and sums of ten.
     assert_within(run(x, *parameters), theirs.detach().cpu(), 1e3 * torch.finfo(torch.float64).eps * torch.ones(()))
     alone = torch.stack([run(x[i : i + 1], *parameters) for i in range(3)])
-    batched = torch.vmap(lambda x: run(x.unsqueeze(0), *parameters))(x)
-    assert_same_bits(batched, alone)
+    for records in (True, False):
+        with torch.set_grad_enabled(records):
+            batched = torch.vmap(lambda x: run(x.unsqueeze(0), *parameters))(x)
+            assert_same_bits(batched, alone)
     compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
     both = (torch.autograd.grad(f(x, *parameters).cos().sum(), (x, *parameters)) for f in (run, compiled))
     for expected, actual in zip(*both, strict=True):
@@ -82,14 +88,18 @@ def test_batch_norm_has_its_bits(device, dtype):
         x, weight, bias = tensors(shape, dtype, device)
         wide = computed(x)
         dims = [0, *range(2, len(shape))]
-        parts = x.cpu().to(wide), weight.cpu().to(wide), bias.cpu().to(wide)
+        parts = x.cpu().to(wide, copy=True), weight.cpu().to(wide), bias.cpu().to(wide)
         var, mean = torch_reduce.var_mean(parts[0], dims, correction=0)
         for actual, expected in zip(functional.batch_norm_stats(x), (mean, var), strict=True):
             assert_same_bits(actual, expected)
         running = [torch.linspace(-1, 1, shape[1]), torch.linspace(1, 2, shape[1])]
         moved = [t.clone().to(device) for t in running]
-        evaluated = functional.batch_norm(x, *moved, weight, bias, eps=1e-3)
-        assert_same_bits(evaluated, batch_model(parts[0], *(t.to(wide) for t in running), *parts[1:], 1e-3).to(dtype))
+        for records in (True, False):
+            with torch.set_grad_enabled(records):
+                evaluated = functional.batch_norm(x, *moved, weight, bias, eps=1e-3)
+            expected = batch_model(parts[0], *(t.to(wide) for t in running), *parts[1:], 1e-3)
+            assert_same_bits(evaluated, expected.to(dtype))
+        assert_same_bits(x.to(wide), parts[0])
         actual = functional.batch_norm(x, *moved, weight, bias, training=True, momentum=0.25, eps=1e-3)
         assert_same_bits(actual, batch_model(parts[0], mean, var, *parts[1:], 1e-3).to(dtype))
         if x.numel():

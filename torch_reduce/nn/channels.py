@@ -53,17 +53,23 @@ def computed(x: Tensor) -> Tensor:
 
 
 def affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """``x * weight + bias``, by channel: each operation one of the compute type, which ``x`` has."""
+    """``x * weight + bias``, by channel: each operation one of the compute type, which ``x`` has. ``x`` may change."""
     if weight is not None:
-        x = x * spread(weight, x)
-    return x if bias is None else x + spread(bias, x)
+        x = _with_channels(x, "mul", weight)
+    return x if bias is None else _with_channels(x, "add", bias)
 
 
 def normalised(x: Tensor, mean: Tensor, var: Tensor, eps: float, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """``(x - mean) * (1 / sqrt(var + eps)) * weight + bias``, by channel, rounded to the type of ``x`` at the end."""
     wide = computed(x)
     inverse = (var.to(wide.dtype) + eps).sqrt().reciprocal()
-    return affine((wide - spread(mean, wide)) * spread(inverse, wide), weight, bias).to(x.dtype)
+    return affine(_with_channels(wide - spread(mean, wide), "mul", inverse), weight, bias).to(x.dtype)
+
+
+def _with_channels(x: Tensor, operation: str, vector: Tensor) -> Tensor:
+    """An operation of a tensor and a vector; in place where nothing records it, as fresh memory costs more than it."""
+    records = torch.is_grad_enabled() or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return getattr(x, operation if records else operation + "_")(spread(vector, x))
 
 
 def move_running(
