@@ -150,8 +150,9 @@ def main() -> None:
     with torch.no_grad():
         sequences = text(BATCH * (LENGTH + 1), torch.Generator().manual_seed(3)).view(BATCH, LENGTH + 1)
         sequences = sequences.to(options.device)
+        # What torch's products give depends on the machine.
         print(f"torch's products: the loss of {differing_alone(model, sequences)} of {BATCH} sequences differs alone")
-        Model.in_order = True  # what torch prints depends on the machine
+        Model.in_order = True
         print(f"products in order: the loss of {differing_alone(model, sequences)} of {BATCH} sequences differs alone")
         # prints: products in order: the loss of 0 of 64 sequences differs alone
         Model.in_order = False

@@ -162,6 +162,16 @@ def test_gradients_and_compile(device):
             torch.testing.assert_close(actual.double(), expected, rtol=0, atol=1000 * torch.finfo(torch.float32).eps)
 
 
+def test_a_compiled_model_is_compiled_again():
+    x = torch.linspace(-1, 1, 24).reshape(4, 6)
+    model = torch.compile(small_model(), backend="aot_eager")
+    theirs = model(x)
+    torch_reduce.patch(model)
+    assert_same_bits(model(x), model._orig_mod(x))
+    torch_reduce.unpatch(model)
+    assert_same_bits(model(x), theirs)
+
+
 def test_a_forward_that_is_there_stays():
     """As libraries that move modules between devices set it."""
     model = nn.LayerNorm(4)

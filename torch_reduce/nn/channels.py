@@ -26,6 +26,8 @@ class _Spread(torch.autograd.Function):
 
 
 class _SpreadWithTangent(_Spread):
+    """The same in forward mode too; torch.compile refuses functions that have a jvp."""
+
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor, _: None) -> Tensor:
         return along_channels(tangent, len(ctx.sizes)).expand(ctx.sizes)
@@ -33,7 +35,7 @@ class _SpreadWithTangent(_Spread):
 
 def spread(vector: Tensor, x: Tensor) -> Tensor:
     """A vector beside a tensor of the compute type, along its dim 1."""
-    kind = _Spread if torch.compiler.is_compiling() else _SpreadWithTangent  # whose jvp torch.compile refuses
+    kind = _Spread if torch.compiler.is_compiling() else _SpreadWithTangent
     return kind.apply(vector.to(x.dtype), x.shape)
 
 
@@ -84,6 +86,7 @@ def move_running(
 
 
 def check_has_channels(x: Tensor) -> None:
+    """torch's sentence."""
     if x.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {x.dim()}")
 

@@ -30,7 +30,7 @@ def rms_norm_form(module: torch.nn.Module) -> RMSNormForm | None:
     """
     weight, eps = module._parameters.get("weight"), _eps_of(module)
     alone = len(module._parameters) == 1 and not module._buffers and not module._modules
-    if not alone or weight is None or weight.dim() != 1 or eps is None:
+    if not alone or weight is None or weight.dim() != 1 or eps is None or eps < 0:
         return None
     n = len(weight)
     fp32: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 from . import modules
@@ -99,6 +100,8 @@ def _check(model: nn.Module, name: str) -> None:
 
 def _forward_of(module: nn.Module) -> functools.partial | None:
     """What replaces a module's ``forward``. A partial, which is copied and pickled with the module that it holds."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return None
     own = _OWN.get(type(module).forward)
     if own is not None:
         return None if _why_not(module) else functools.partial(own, module)
@@ -123,6 +126,8 @@ def _why_not(module: nn.Module) -> str | None:
 def _why_left(module: nn.Module) -> str | None:
     """Why a module that reduces was left; None of one that does not, or that is the package's own."""
     kind = type(module)
+    if isinstance(module, torch.jit.ScriptModule):
+        return "TorchScript has compiled it"
     if kind.forward in _OWN.values():
         return None
     if kind.forward in _OWN:
