@@ -138,6 +138,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     options = parser.parse_args()
     size = options.size or ("small" if options.device == "cpu" else "large")
+    if size == "small":
+        torch.set_num_threads(1)  # its products are too small to share
     torch.use_deterministic_algorithms(True)
 
     (model, first), (_, second) = (train(size, options.steps, options.device) for _ in range(2))
