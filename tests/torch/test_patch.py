@@ -294,10 +294,8 @@ def test_the_loss_is_that_of_the_original(transformers, device):
 
 def test_what_stays_is_said(transformers):
     summary = torch_reduce.patch(build(transformers, "Llama", attn_implementation="sdpa"))
-    assert summary.left == {
-        "attention": 'attention of LlamaForCausalLM: it is "sdpa", which has no softmax of its own; '
-        'attn_implementation="eager" has'
-    }
+    reason = 'it is part of "sdpa"; with attn_implementation="eager" it is replaced'
+    assert summary.left == {"attention": f"attention softmax of LlamaForCausalLM: {reason}"}
     capped = build(transformers, "Gemma2", attn_logit_softcapping=5.0)
     summary = torch_reduce.patch(capped)
     assert "more than a softmax" in summary.left["attention"] and capped.config._attn_implementation == "eager"

@@ -61,9 +61,9 @@ def patch(model: torch.nn.Module, replaced: dict[str, str], left: dict[str, str]
             if reason is None:
                 module.config._attn_implementation = {"": NAME}  # its own, not that of models inside
                 module.__dict__["_torch_reduce"] = _Mark()
-                replaced[of_attention] = f"attention of {type(module).__name__} by torch_reduce"
+                replaced[of_attention] = f"attention softmax of {type(module).__name__} by torch_reduce"
             else:
-                left[of_attention] = f"attention of {type(module).__name__}: {reason}"
+                left[of_attention] = f"attention softmax of {type(module).__name__}: {reason}"
         if module.loss_type is None and module.get_output_embeddings() is None:  # a model without a head
             continue
         of_loss = f"{name}.loss".lstrip(".")
@@ -104,7 +104,7 @@ def _why_attention_stays(model: PreTrainedModel) -> str | None:
     if implementation == NAME:
         return None
     if implementation != "eager":
-        return f'it is "{implementation}", which has no softmax of its own; attn_implementation="eager" has'
+        return f'it is part of "{implementation}"; with attn_implementation="eager" it is replaced'
     found = list(_attentions(model))
     if not found:
         return "no module of its own goes through transformers' AttentionInterface"
