@@ -10,12 +10,12 @@
 
 namespace torch_reduce::cuda {
 
-template <Access A>
+template <class Source>
 struct ExactColumnsArgs {
   // What the first loads need comes first, as memory is waited for at every line of arguments.
   FastDivisor tiles, tiles_across;  // CTAs of a unit, and of these those side by side over the columns of one batch
   int64_t unit_rows;
-  ColumnSource<A> source;
+  Source source;
   ExactSink sink;
   ColumnPartials partials;
   int log_across;
@@ -70,10 +70,11 @@ __device__ __forceinline__ void add_column_tile(const Tile& t, OpenSlices<In, Ti
   slices.adds += kRows;
 }
 
-template <class In, Access A, int Loads>
-__global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_constant__ ExactColumnsArgs<A> a) {
+template <class Source, int Loads>
+__global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_constant__ ExactColumnsArgs<Source> a) {
+  using In = typename Source::Number;
   using F = exact::FormatOf<In>;
-  using ColumnTile = Tile<In, A, Loads>;
+  using ColumnTile = typename Source::template Part<Loads>;
   constexpr int V = ColumnTile::V, kSlices = has_second_slice<In> ? 2 : 1;
   alignas(16) __shared__ int windows[exact::kWarps];
   __shared__ bool spilled, second_slice;
@@ -91,13 +92,13 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   const uint32_t batch = a.tiles_across.quotient(tile);
   const int64_t column0 = static_cast<int64_t>(tile - batch * a.tiles_across.divisor) * width;
   const int64_t column = column0 + x * V;
-  const In* top = a.source.template top<In>(batch, column);
+  const auto top = a.source.top(batch, column);
   const int64_t begin = unit * a.unit_rows + y, unit_end = min((unit + 1) * a.unit_rows, a.source.n);
   const int64_t end = column < a.source.columns ? unit_end : 0;
   const int64_t rows_of_warp = unit_end - (begin - (lane >> a.log_across));
 
   wait_for_previous_kernel();
-  ColumnTile next = a.source.template load<In, Loads>(top, begin, along, end);
+  ColumnTile next = a.source.template load<Loads>(top, begin, along, end);
   for (int i = threadIdx.x; i < F::kWords * width; i += blockDim.x) words[i] = 0;
   if (threadIdx.x == 0) {
     spilled = a.sink.words;
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(kExactThreads, 2) exact_columns(const __grid_c
   for (int64_t row = 0; row < rows_of_warp;) {
     const ColumnTile t = next;
     row += Loads * along;
-    if (row < rows_of_warp) next = a.source.template load<In, Loads>(top, begin + row, along, end);
+    if (row < rows_of_warp) next = a.source.template load<Loads>(top, begin + row, along, end);
     add_column_tile<In>(t, slices, a.most_adds, spill_one, close);
   }
 

@@ -16,24 +16,27 @@ inline ExactSink make_exact_sink(const exact::ExactPlan& plan, const Problem& p,
   return {b.out, p.out, plan.words, traits_of(p.op).divides() ? p.layout.n : 1};
 }
 
-template <Access A>
-RowSource<A> row_source(int64_t span, const Layout& layout, const void* in, int width) {
-  RowSource<A> s{in, layout.n, span, {}, ReducedIndex<A>(layout)};
+template <class In, Access A>
+RowSource<In, A> row_source(int64_t span, const Layout& layout, const void* in) {
+  RowSource<In, A> s{in, layout.n, span, {}, ReducedIndex<A>(layout)};
   if constexpr (A == Access::Segmented) {
-    s.segments = segments(layout, width);
+    s.segments = segments(layout, vector_width<In>);
   }
   return s;
 }
 
-template <class In, Access A>
-cudaError_t start_exact(const exact::RowsPlan& rows, const exact::ExactPlan& plan, const Layout& layout,
-                        const Buffers& b, const ExactSink& sink, const Launch& l) {
-  constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
-  const RowSource<A> source = row_source<A>(rows.span, layout, b.in, vector_width<In>);
+// MostLoads: of the kernel for long rows, if there is one.
+template <int Loads, int MostLoads, class Source>
+cudaError_t start_rows(const Source& source, const typename Source::Kept& kept, const exact::RowsPlan& rows,
+                       const exact::ExactPlan& plan, const Layout& layout, const Buffers& b, const ExactSink& sink,
+                       const Launch& l) {
   if (rows.warp_rows > 0) {
-    const ExactWarpRowsArgs<A> a{source, layout.outputs, rows.warp_rows, ExactKept<A>(layout, 0), sink};
-    const bool one_tile = rows.unit_tiles == 1;
-    return start(one_tile ? exact_warp_rows<In, A, kLoads, true> : exact_warp_rows<In, A, kLoads, false>, a, l);
+    const ExactWarpRowsArgs<Source> a{source, layout.outputs, rows.warp_rows, kept, sink};
+    auto* kernel = exact_warp_rows<Source, Loads, false>;
+    if constexpr (Source::has_one_tile) {
+      if (rows.unit_tiles == 1) kernel = exact_warp_rows<Source, Loads, true>;
+    }
+    return start(kernel, a, l);
   }
   ExactPartials partials{};
   if (plan.units > 1) {
@@ -41,22 +44,24 @@ cudaError_t start_exact(const exact::RowsPlan& rows, const exact::ExactPlan& pla
     partials.words = reinterpret_cast<int64_t*>(partials.sums + layout.outputs * plan.units);
     partials.units = static_cast<uint32_t>(plan.units);
   }
-  const ExactRowsArgs<A> a{source,
-                           layout.outputs,
-                           FastDivisor(plan.units),
-                           rows.log_team,
-                           rows.unit_tiles,
-                           ExactKept<A>(layout, 0),
-                           partials,
-                           sink};
-  auto* kernel = exact_rows<In, A, kLoads>;
-  if constexpr (A == Access::Contiguous) {
-    if (rows.loads == exact::kRowsMostLoads) kernel = exact_rows<In, A, exact::kRowsMostLoads>;
-  }
+  const ExactRowsArgs<Source> a{
+      source, layout.outputs, FastDivisor(plan.units), rows.log_team, rows.unit_tiles, kept, partials, sink};
+  auto* kernel = exact_rows<Source, Loads>;
+  if (rows.loads == MostLoads) kernel = exact_rows<Source, MostLoads>;
   const cudaError_t status = start(kernel, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   const ExactFinishArgs finish{partials, sink, KeptIndex<Access::Strided>(layout, 0)};
-  return start(exact_finish<In>, finish, Launch{layout.outputs, kExactFinishThreads, 0, l.stream, l.dependent});
+  return start(exact_finish<typename Source::Number>, finish,
+               Launch{layout.outputs, kExactFinishThreads, 0, l.stream, l.dependent});
+}
+
+template <class In, Access A>
+cudaError_t start_exact(const exact::RowsPlan& rows, const exact::ExactPlan& plan, const Layout& layout,
+                        const Buffers& b, const ExactSink& sink, const Launch& l) {
+  constexpr int kLoads = A == Access::Strided ? exact::kRowsElements : exact::kRowsLoads;
+  constexpr int kMostLoads = A == Access::Contiguous ? exact::kRowsMostLoads : kLoads;
+  return start_rows<kLoads, kMostLoads>(row_source<In, A>(rows.span, layout, b.in), ExactKept<A>(layout, 0), rows, plan,
+                                        layout, b, sink, l);
 }
 
 template <class In, Access A>
@@ -75,39 +80,48 @@ cudaError_t start_exact(const exact::ShortRowsPlan& rows, const exact::ExactPlan
   return start(exact_short_rows<In, A, 1>, a, l);
 }
 
-template <Access A>
-ColumnSource<A> column_source(const Layout& layout, const void* in) {
+template <class In, Access A>
+ColumnSource<In, A> column_source(const Layout& layout, const void* in) {
   const KeptDim& columns = layout.kept[layout.kept_dims - 1];
-  ColumnSource<A> s{in,
-                    layout.n,
-                    columns.size,
-                    layout.reduced_dims ? layout.reduced[0].stride : 0,
-                    columns.in_stride,
-                    columns.out_stride,
-                    {},
-                    ExactKept<A>(layout, 1),
-                    ReducedIndex<A>(layout)};
+  ColumnSource<In, A> s{in,
+                        layout.n,
+                        columns.size,
+                        layout.reduced_dims ? layout.reduced[0].stride : 0,
+                        columns.in_stride,
+                        columns.out_stride,
+                        {},
+                        ExactKept<A>(layout, 1),
+                        ReducedIndex<A>(layout)};
   if constexpr (A == Access::Segmented) {
     s.segments = segments(layout, 1);
   }
   return s;
 }
 
-template <class In, Access A>
-cudaError_t start_exact(const exact::ShortColumnsPlan& columns, const exact::ExactPlan&, const Layout& layout,
-                        const Buffers& b, const ExactSink& sink, const Launch& l) {
-  constexpr int kWidth = exact_width<In, A>;
+template <int Loads, class Source>
+cudaError_t start_short_columns(const Source& source, const exact::ShortColumnsPlan& columns, const Layout& layout,
+                                const Buffers& b, const ExactSink& sink, const Launch& l) {
+  using In = typename Source::Number;
+  constexpr int kWidth = Source::template Part<Loads>::V;
   const int64_t batches = layout.outputs / layout.kept[layout.kept_dims - 1].size;
   const bool wide = kWidth > 1 && sink.type == dtype_of<In>::value && !sink.words &&
                     stores_are_aligned(layout, b.out, kWidth, sizeof(In));
-  const ExactShortColumnsArgs<A> a{column_source<A>(layout, b.in), sink, FastDivisor(columns.tiles / batches),
-                                   53 - log2_above(layout.n), wide};
-  return start(exact_short_columns<In, A, exact::kShortColumnsLoads>, a, l);
+  const ExactShortColumnsArgs<Source> a{source, sink, FastDivisor(columns.tiles / batches), 53 - log2_above(layout.n),
+                                        wide};
+  return start(exact_short_columns<Source, Loads>, a, l);
 }
 
 template <class In, Access A>
-cudaError_t start_exact(const exact::ColumnsPlan& cut, const exact::ExactPlan& plan, const Layout& layout,
+cudaError_t start_exact(const exact::ShortColumnsPlan& columns, const exact::ExactPlan&, const Layout& layout,
                         const Buffers& b, const ExactSink& sink, const Launch& l) {
+  return start_short_columns<exact::kShortColumnsLoads>(column_source<In, A>(layout, b.in), columns, layout, b, sink,
+                                                        l);
+}
+
+template <int Loads, class Source>
+cudaError_t start_columns(const Source& source, const exact::ColumnsPlan& cut, const exact::ExactPlan& plan,
+                          const Layout& layout, const Buffers& b, const ExactSink& sink, const Launch& l) {
+  using In = typename Source::Number;
   using F = exact::FormatOf<In>;
   const int64_t columns = layout.kept[layout.kept_dims - 1].size, batches = layout.outputs / columns;
   const int64_t tiles_across = cut.tiles / batches;
@@ -119,16 +133,16 @@ cudaError_t start_exact(const exact::ColumnsPlan& cut, const exact::ExactPlan& p
     partials.headers =
         reinterpret_cast<ColumnPartials::Header*>(partials.words + plan.units * F::kWords * layout.outputs);
   }
-  const ExactColumnsArgs<A> a{FastDivisor(cut.tiles),
-                              FastDivisor(tiles_across),
-                              cut.unit_rows,
-                              column_source<A>(layout, b.in),
-                              sink,
-                              partials,
-                              cut.log_across,
-                              exact::most_adds(kWarp >> cut.log_across),
-                              exact::most_apart(cut.unit_rows)};
-  const cudaError_t status = start(exact_columns<In, A, exact::kColumnsLoads>, a, l);
+  const ExactColumnsArgs<Source> a{FastDivisor(cut.tiles),
+                                   FastDivisor(tiles_across),
+                                   cut.unit_rows,
+                                   source,
+                                   sink,
+                                   partials,
+                                   cut.log_across,
+                                   exact::most_adds(kWarp >> cut.log_across),
+                                   exact::most_apart(cut.unit_rows)};
+  const cudaError_t status = start(exact_columns<Source, Loads>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   const int64_t ctas_across = ((columns - 1) >> cut.finish_log_across) + 1;
   const ExactFinishColumnsArgs finish{sink,
@@ -136,13 +150,19 @@ cudaError_t start_exact(const exact::ColumnsPlan& cut, const exact::ExactPlan& p
                                       FastDivisor(columns),
                                       FastDivisor(ctas_across),
                                       cut.finish_log_across,
-                                      log2_above(exact_width<In, A> << cut.log_across),
+                                      log2_above(Source::template Part<Loads>::V << cut.log_across),
                                       static_cast<uint32_t>(tiles_across),
                                       layout.kept[layout.kept_dims - 1].out_stride,
                                       KeptIndex<Access::Strided>(layout, 1),
                                       exact::most_apart(layout.n)};
   return start(exact_finish_columns<In>, finish,
                Launch{ctas_across * batches, cut.finish_block, 0, l.stream, l.dependent});
+}
+
+template <class In, Access A>
+cudaError_t start_exact(const exact::ColumnsPlan& cut, const exact::ExactPlan& plan, const Layout& layout,
+                        const Buffers& b, const ExactSink& sink, const Launch& l) {
+  return start_columns<exact::kColumnsLoads>(column_source<In, A>(layout, b.in), cut, plan, layout, b, sink, l);
 }
 
 // The plan of a kernel chooses among the functions above, its access the instantiation.

@@ -9,19 +9,24 @@ namespace torch_reduce::cuda {
 
 // Rows of n elements in memory. Where they are contiguous, a row's 16-byte loads begin with the one that has its first
 // element, at any place in it: the order of elements does not matter.
-template <Access A>
+template <class In, Access A>
 struct RowSource {
+  using Number = In;  // what is added up
+  using Place = int64_t;
+  using Kept = ExactKept<A>;
+  template <int Loads>
+  using Part = Tile<In, A, Loads>;
+  // A kernel of its own for rows of one tile.
+  static constexpr bool has_one_tile = true;
+
   const void* data;
   int64_t n;
   int64_t span;       // of the tiles, in elements: n, and what loads may have before it
   Segments segments;  // Segmented: of vectors
   ReducedIndex<A> reduced;
 
-  template <class In, int Loads>
-  static constexpr int kTile = Tile<In, A, Loads>::kElements * kWarp;
-
   // Tile `tile` of the row at `place`.
-  template <class In, int Loads>
+  template <int Loads>
   __device__ __forceinline__ Tile<In, A, Loads> load(int64_t place, int64_t tile) const {
     Tile<In, A, Loads> t;
     const int64_t first =

@@ -9,15 +9,15 @@
 
 namespace torch_reduce::cuda {
 
-template <Access A>
+template <class Source>
 struct ExactRowsArgs {
   // What the first loads need comes first, as memory is waited for at every line of arguments.
-  RowSource<A> source;
+  Source source;
   int64_t outputs;
   FastDivisor units;   // CTAs per output
   int log_team;        // 2^log_team warps have a row
   int64_t unit_tiles;  // that a unit has, of those of its output
-  ExactKept<A> kept;
+  typename Source::Kept kept;
   ExactPartials partials;  // of units
   ExactSink sink;
 };
@@ -26,8 +26,10 @@ struct ExactRowsArgs {
 template <int Loads>
 constexpr int kRowsThreads = Loads == exact::kRowsLoads ? 3 * kExactThreads : exact::kRowsWarps * kWarp;
 
-template <class In, Access A, int Loads>
-__global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __grid_constant__ ExactRowsArgs<A> a) {
+template <class Source, int Loads>
+__global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __grid_constant__ ExactRowsArgs<Source> a) {
+  using In = typename Source::Number;
+  using RowTile = typename Source::template Part<Loads>;
   using F = exact::FormatOf<In>;
   constexpr int kWarpWords = kCopies<In> * F::kWords;
   __shared__ int taken[exact::kRowsWarps];  // tiles, by a team
@@ -40,15 +42,16 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
   const uint32_t group = a.units.quotient(blockIdx.x), unit = blockIdx.x - group * a.units.divisor;
   const int64_t output = static_cast<int64_t>(group) * (warps >> a.log_team) + team;
   const bool exists = output < a.outputs;
-  const int64_t place_in = exists ? a.kept.in(output) : 0;
+  typename Source::Place place_in{};
+  if (exists) place_in = a.kept.in(output);
 
-  constexpr int kTile = RowSource<A>::template kTile<In, Loads>;
+  constexpr int kTile = RowTile::kElements * kWarp;
   const int64_t first_tile = unit * a.unit_tiles;
   const int64_t end = exists ? min((a.source.span + kTile - 1) / kTile, first_tile + a.unit_tiles) : 0;
   int64_t tile = first_tile + in_team;
   wait_for_previous_kernel();
-  Tile<In, A, Loads> next;
-  if (tile < end) next = a.source.template load<In, Loads>(place_in, tile);
+  RowTile next;
+  if (tile < end) next = a.source.template load<Loads>(place_in, tile);
 
   int64_t* const words = shared_words() + warp * kWarpWords;  // [warp][copy][word]
   for (int i = lane; i < kWarpWords; i += kWarp) words[i] = 0;
@@ -65,7 +68,7 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
     const int take = __shfl_sync(kAllLanes, lane == 0 ? atomicAdd(&taken[team], 1) : 0, 0);
     tile = first_tile + take;
     const auto t = next;
-    if (tile < end) next = a.source.template load<In, Loads>(place_in, tile);
+    if (tile < end) next = a.source.template load<Loads>(place_in, tile);
     closed |= add_row_tile<In>(t, slices, words);
   }
 

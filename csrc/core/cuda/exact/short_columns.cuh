@@ -10,8 +10,12 @@
 namespace torch_reduce::cuda {
 
 // Columns, batches of them and their rows, in memory.
-template <Access A>
+template <class In, Access A>
 struct ColumnSource {
+  using Number = In;  // what is added up
+  template <int Loads>
+  using Part = Tile<In, A, Loads>;
+
   const void* data;
   int64_t n, columns;
   int64_t next_row;  // Contiguous: elements from a row to the next
@@ -20,7 +24,6 @@ struct ColumnSource {
   ExactKept<A> batch;
   ReducedIndex<A> reduced;
 
-  template <class In>
   __device__ __forceinline__ const In* top(uint32_t b, int64_t column) const {
     return static_cast<const In*>(data) + batch.in(b) + (A == Access::Strided ? column * column_stride : column);
   }
@@ -32,8 +35,10 @@ struct ColumnSource {
     if constexpr (A == Access::Segmented) return segments.at(static_cast<uint32_t>(r));
     if constexpr (A == Access::Contiguous) return r * next_row;
   }
+  // Element r of the lane's column v.
+  __device__ __forceinline__ In element(const In* top, int64_t r, int v) const { return top[row(r) + v]; }
   // `Loads` rows that are `apart` from one another.
-  template <class In, int Loads>
+  template <int Loads>
   __device__ __forceinline__ Tile<In, A, Loads> load(const In* top, int64_t first, int apart, int64_t end) const {
     Tile<In, A, Loads> t;
     const In* at = A == Access::Contiguous ? top + first * next_row : top;
@@ -53,9 +58,9 @@ struct ColumnSource {
   }
 };
 
-template <Access A>
+template <class Source>
 struct ExactShortColumnsArgs {
-  ColumnSource<A> source;
+  Source source;
   ExactSink sink;
   FastDivisor tiles_across;  // CTAs side by side over the columns of one batch
   int bits;                  // log2 of 2^53 / n
@@ -63,15 +68,16 @@ struct ExactShortColumnsArgs {
 };
 
 // A lane's columns again, in two slices of a window that holds them.
-template <class In, int Loads, Access A>
-__device__ __noinline__ void finish_in_slices(const ExactShortColumnsArgs<A>& a, const In* top, int64_t place,
+template <int Loads, class Source, class Top>
+__device__ __noinline__ void finish_in_slices(const ExactShortColumnsArgs<Source>& a, const Top& top, int64_t place,
                                               const Window& window) {
-  using ColumnTile = Tile<In, A, Loads>;
+  using In = typename Source::Number;
+  using ColumnTile = typename Source::template Part<Loads>;
   Slices sums[ColumnTile::V];
   int adds = 0;
 #pragma unroll 1
   for (int64_t row = 0; row < a.source.n; row += Loads, adds += Loads) {
-    const ColumnTile t = a.source.template load<In, Loads>(top, row, 1, a.source.n);
+    const ColumnTile t = a.source.template load<Loads>(top, row, 1, a.source.n);
     for_each(t, [&](In x, int v) { sums[v].add_to_both(window, widen<double>(x)); });
   }
 #pragma unroll
@@ -82,20 +88,21 @@ __device__ __noinline__ void finish_in_slices(const ExactShortColumnsArgs<A>& a,
   }
 }
 
-template <class In, Access A, int Loads>
+template <class Source, int Loads>
 __global__ void __launch_bounds__(kExactThreads, 3)
-    exact_short_columns(const __grid_constant__ ExactShortColumnsArgs<A> a) {
+    exact_short_columns(const __grid_constant__ ExactShortColumnsArgs<Source> a) {
+  using In = typename Source::Number;
   using F = exact::FormatOf<In>;
-  using ColumnTile = Tile<In, A, Loads>;
+  using ColumnTile = typename Source::template Part<Loads>;
   constexpr int V = ColumnTile::V;
   const uint32_t batch = a.tiles_across.quotient(blockIdx.x);
   const int64_t across = blockIdx.x - batch * a.tiles_across.divisor;
   const int64_t column = (across * blockDim.x + threadIdx.x) * V;
   if (column >= a.source.columns) return;
-  const In* top = a.source.template top<In>(batch, column);
+  const auto top = a.source.top(batch, column);
 
   wait_for_previous_kernel();
-  ColumnTile next = a.source.template load<In, Loads>(top, 0, 1, a.source.n);
+  ColumnTile next = a.source.template load<Loads>(top, 0, 1, a.source.n);
   allow_next_kernel_if_small();
   Range<In> range;
   double sum[V] = {};
@@ -103,7 +110,7 @@ __global__ void __launch_bounds__(kExactThreads, 3)
   for (int64_t row = 0; row < a.source.n;) {
     const ColumnTile t = next;
     row += Loads;
-    if (row < a.source.n) next = a.source.template load<In, Loads>(top, row, 1, a.source.n);
+    if (row < a.source.n) next = a.source.template load<Loads>(top, row, 1, a.source.n);
     range.merge(t.range());
     for_each(t, [&](In x, int v) { sum[v] += widen<double>(x); });
   }
@@ -113,11 +120,11 @@ __global__ void __launch_bounds__(kExactThreads, 3)
   if (!fits || a.sink.words || a.sink.divisor == 0) {
     const Window window = window_for<F>(above<In>(range.most));
     const bool held = !is_beyond<In>(range.most, kSliceBits) && range.is_multiple(window.unit - kSliceBits);
-    if (held && !a.sink.words && a.sink.divisor != 0) return finish_in_slices<In, Loads>(a, top, place, window);
+    if (held && !a.sink.words && a.sink.divisor != 0) return finish_in_slices<Loads>(a, top, place, window);
 #pragma unroll 1
     for (int v = 0; v < V; ++v) {
       finish_by_lane<In>(a.sink, a.source.n, place + v * a.source.column_out_stride,
-                         [&](int64_t i) { return top[a.source.row(i) + v]; });
+                         [&](int64_t i) { return a.source.element(top, i, v); });
     }
   } else if (a.wide_store) {
     Vector<In> results;

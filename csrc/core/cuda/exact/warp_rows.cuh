@@ -7,29 +7,30 @@
 
 namespace torch_reduce::cuda {
 
-template <Access A>
+template <class Source>
 struct ExactWarpRowsArgs {
-  RowSource<A> source;
+  Source source;
   int64_t outputs;
   int64_t rows;  // of a warp
-  ExactKept<A> kept;
+  typename Source::Kept kept;
   ExactSink sink;
 };
 constexpr int kWarpRowsThreads = exact::kWarpRowsWarps * kWarp;
 
 // OneTile: no row has more than one tile.
-template <class In, Access A, int Loads, bool OneTile>
+template <class Source, int Loads, bool OneTile>
 __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
-    exact_warp_rows(const __grid_constant__ ExactWarpRowsArgs<A> a) {
+    exact_warp_rows(const __grid_constant__ ExactWarpRowsArgs<Source> a) {
+  using In = typename Source::Number;
   using F = exact::FormatOf<In>;
-  constexpr int kWarpWords = kCopies<In> * F::kWords, kTile = RowSource<A>::template kTile<In, Loads>;
+  constexpr int kWarpWords = kCopies<In> * F::kWords, kTile = Source::template Part<Loads>::kElements * kWarp;
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
   int64_t row = (static_cast<int64_t>(blockIdx.x) * exact::kWarpRowsWarps + warp) * a.rows, tile = 0;
   const int64_t end = min(row + a.rows, a.outputs), tiles = OneTile ? 1 : (a.source.span + kTile - 1) / kTile;
   if (row >= end) return;
-  int64_t place_in = a.kept.in(row);
+  auto place_in = a.kept.in(row);
   wait_for_previous_kernel();
-  auto next = a.source.template load<In, Loads>(place_in, 0);
+  auto next = a.source.template load<Loads>(place_in, 0);
 
   int64_t* const words = shared_words() + warp * kWarpWords;  // [copy][word]
   for (int i = lane; i < kWarpWords; i += kWarp) words[i] = 0;
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
       ++row;
       if (row < end) place_in = a.kept.in(row);
     }
-    if (row < end) next = a.source.template load<In, Loads>(place_in, tile);
+    if (row < end) next = a.source.template load<Loads>(place_in, tile);
     if constexpr (OneTile && sizeof(In) < 8) {  // nearly no row of fp64 has so few bits
       double sum;
       if (!in_words && a.sink.divisor > 0 && sum_in_doubles<In>(t, sum)) {
