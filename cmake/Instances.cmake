@@ -1,6 +1,7 @@
 # Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
 # has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, the same with a
-# mask (masked.def) and for each scan (scans.def), one for each map (maps.def), and one for each element type of exact sums.
+# mask (masked.def) and for each scan (scans.def), one for each map (maps.def), one for each element type of exact
+# sums, and one for exact sums of products.
 #   TORCH_REDUCE_INSTANCES  their paths
 
 set(TORCH_REDUCE_INSTANCES "")
@@ -79,3 +80,7 @@ foreach(_element Half BFloat16 float double)
     exact_${_element} exact/launch.cuh
     "launch_exact_typed<${_element}>(const exact::ExactPlan&, const Problem&, const Buffers&, cudaStream_t, bool)")
 endforeach()
+set(_of "(const exact::ExactPlan&, const Problem&, const Buffers&, cudaStream_t, bool)")
+torch_reduce_instance(
+  exact_products exact/launch_products.cuh "launch_exact_products<Half>${_of}" "launch_exact_products<BFloat16>${_of}"
+  "launch_exact_products<float>${_of}")

@@ -1,6 +1,5 @@
 """The operators, as the native library has registered them: whoever lists them asks here."""
 
-import functools
 from dataclasses import dataclass
 
 import torch
@@ -33,13 +32,15 @@ class Operator:
         """Whether it takes ``where=``."""
         return "where" in self.packet.overloads()
 
-    @functools.cached_property
-    def has_exact(self) -> bool:
-        """Whether it has a mode ``"exact"``, which the library refuses otherwise."""
+    def has_exact(self, dtype: torch.dtype) -> bool:
+        """Whether it has a mode ``"exact"`` for elements of ``dtype``, which the library refuses otherwise.
+
+        Where it has one for float32, integers have it too."""
         if not self.takes_dtype:
             return False
+        x = torch.empty(1, dtype=dtype if dtype.is_floating_point else torch.float32, device="meta")
         try:
-            torch.ops.reduce._explain(torch.empty(1, device="meta"), op=self.name, mode="exact", device="cpu")
+            torch.ops.reduce._explain(x, op=self.name, mode="exact", device="cpu")
         except NotImplementedError:
             return False
         return True

@@ -33,13 +33,12 @@ def reference(
     ulp of float64, so it serves narrower types alone."""
     if not dtype.is_floating_point:
         return None
-    if has_exact:
+    if has_exact and (x.is_floating_point() or op != "sumsq"):  # whose squares of integers round in float64
         return getattr(functional, op)(x, dim, dtype=torch.float64, mode="exact")
     if not x.is_floating_point() or x.dtype == torch.float64:
         return None
-    if op == "sumsq" or (op == "norm2" and dtype != torch.float64):
-        total = functional.sum(x.double().square_(), dim, mode="exact")
-        return total if op == "sumsq" else total.sqrt_()
+    if op == "norm2" and dtype != torch.float64:
+        return functional.sumsq(x, dim, dtype=torch.float64, mode="exact").sqrt_()
     return None
 
 

@@ -170,14 +170,15 @@ def compare(
         )
     x, wanted, out_type = x.detach(), as_dims(dim), as_dtype(dtype)
     options: dict[str, object] = {} if out_type is None else {"dtype": out_type}
-    modes = ["deterministic", *(["atomic"] if operator.takes_dtype else []), *(["exact"] if operator.has_exact else [])]
+    has_exact = operator.has_exact(x.dtype)
+    modes = ["deterministic", *(["atomic"] if operator.takes_dtype else []), *(["exact"] if has_exact else [])]
     with torch.no_grad(), torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
         ours = {mode: _of_mode(op, mode, wanted, options) for mode in modes}
         result = _as_one(ours["deterministic"](x))  # which refuses what is wrong
         dims = [int(d) for d in reduced_dims(x.ndim, wanted)]
         own = _TORCH.get(op, "torch.linalg.vector_norm" if op.startswith("norm") else f"torch.{op}")
         calls = {own: _of_torch(op, PAIRS.get(op) or TWINS.get(op), dims, out_type), **ours}
-        exact = reference(x, wanted, op, result.dtype, operator.has_exact)
+        exact = reference(x, wanted, op, result.dtype, has_exact)
         nbytes = x.numel() * x.element_size() + result.numel() * result.element_size()
         rows = _rows(calls, x, dims, exact, nbytes, seconds)
     return Comparison(op, tuple(x.shape), tuple(dims), x.dtype, result.dtype, str(x.device), nbytes, rows)

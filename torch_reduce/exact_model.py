@@ -30,7 +30,18 @@ def words_of(dtype: torch.dtype) -> int:
 def exact_sum(values: np.ndarray) -> Fraction:
     """The sum of finite float64 values as a rational number."""
     mantissa, exponent = np.frexp(values)
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    return _sum_of_scaled(np.ldexp(mantissa, 53).astype(np.int64), exponent)
+
+
+def exact_dot(values: np.ndarray, others: np.ndarray) -> Fraction:
+    """The sum of products of finite values as a rational number. They are float64 of at most 24 significant bits."""
+    (a, exponent), (b, other_exponent) = np.frexp(values), np.frexp(others)
+    whole = np.ldexp(a, 24).astype(np.int64) * np.ldexp(b, 24).astype(np.int64)
+    return _sum_of_scaled(whole << 5, exponent + other_exponent)
+
+
+def _sum_of_scaled(whole: np.ndarray, exponent: np.ndarray) -> Fraction:
+    """The sum of ``whole * 2**(exponent - 53)``, of integers up to 53 bits."""
     order = np.argsort(exponent, kind="stable")
     starts = np.flatnonzero(np.diff(exponent[order], prepend=np.int64(-9999)))
     total = Fraction(0)
@@ -67,6 +78,26 @@ def exact_model(
     results = [_reduce_row(row.numpy(), op, dtype) for row in rows(x, dim).double()]
     shape = result_shape(x.shape, dim, keepdim)
     return torch.stack(results).reshape(shape) if results else torch.empty(shape, dtype=dtype)
+
+
+def exact_dot_model(
+    x: Tensor, other: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    """What mode "exact" must give for ``dot`` of fp16, bf16 or fp32, to the bit (NaN payloads aside), on the CPU."""
+    x, other = torch.broadcast_tensors(x.cpu(), other.cpu())
+    pairs = zip(rows(x, dim).double(), rows(other, dim).double(), strict=True)
+    results = [_dot_row(a.numpy(), b.numpy(), dtype or x.dtype) for a, b in pairs]
+    shape = result_shape(x.shape, dim, keepdim)
+    return torch.stack(results).reshape(shape) if results else torch.empty(shape, dtype=dtype or x.dtype)
+
+
+def _dot_row(a: np.ndarray, b: np.ndarray, dtype: torch.dtype) -> Tensor:
+    finite = np.isfinite(a) & np.isfinite(b)
+    with np.errstate(invalid="ignore"):
+        special = (a * b)[~finite]  # as IEEE 754 multiplies them
+    if len(special):
+        return _reduce_row(special, "sum", dtype)
+    return round_fraction(exact_dot(a, b), dtype)
 
 
 def _reduce_row(row: np.ndarray, op: str, dtype: torch.dtype) -> Tensor:

@@ -26,7 +26,7 @@ enum class Op : uint8_t {
 // The promise about a result's bits, for those that have several.
 //   atomic         the usual error bound; bits may differ between runs on CUDA
 //   deterministic  the bits depend only on the values reduced, in their order, and on the compute type
-//   exact          the real-number sum or mean, rounded once
+//   exact          the real-number sum, mean or sum of squares, rounded once
 enum class Mode : uint8_t { atomic, deterministic, exact };
 
 // Of the elements of memory. `boolean` is a byte, zero or not.

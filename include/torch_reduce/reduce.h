@@ -30,7 +30,7 @@ __attribute__((visibility("default"))) bool registered();
 // The promise about a result's bits.
 //   atomic         the usual error bound; bits may differ between runs on CUDA
 //   deterministic  the bits depend only on the values reduced, in their order, and on the compute type
-//   exact          the real-number sum, rounded once
+//   exact          the real-number sum, mean, sum of squares or dot product, rounded once
 enum class Mode { atomic, deterministic, exact };
 
 struct Options {

@@ -200,6 +200,15 @@ def test_every_mode(core, device, shape, dim, dtype):
                 assert_same_bits(actual, expected(x, dim, "mean", mode, out), f"{mode} to {out}")
 
 
+def test_exact_squares(core, device):
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        x = fill((40, 3000), dtype, device=device)
+        for dim in (0, 1):
+            status, actual = call(core, x, dim, "sumsq", "exact", torch.float64, 2)
+            assert status == "success"
+            assert_same_bits(actual, expected(x, dim, "sumsq", "exact", torch.float64), f"{dtype} {dim}")
+
+
 @needs_cuda
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32], ids=str)
 def test_atomic_on_cuda(core, dtype):
@@ -283,7 +292,7 @@ WRONG = {
     + [{"sizes": [2, 2, 4], "strides": [8, 4, 1], "dims": [2], "out_strides": s} for s in ([1, 1], [-1, 1], [2, -2])]
     + [{"op": "var_mean", "dims": [1], "out_second": s} for s in (1, -2, 3)],
     "unsupported_dtype": [{"types": (13, FLOAT)}, {"types": (FLOAT, 200)}, {"op": "mean", "types": (INT, INT)}]
-    + [{"op": "amax", "types": (FLOAT, DOUBLE)}],
+    + [{"op": "amax", "types": (FLOAT, DOUBLE)}, {"op": "sumsq", "mode": "exact", "types": (DOUBLE, DOUBLE)}],
     "unsupported_mode": [{"mode": 3}, {"op": "prod", "mode": "exact"}, {"scan": True, "dims": [1], "mode": "exact"}],
     "no_elements": [{"op": "amax", "sizes": [4, 0], "dims": [1]}],
     "misaligned_pointer": [{"skew": 2}],

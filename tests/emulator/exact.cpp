@@ -2,7 +2,7 @@
 #define TORCH_REDUCE_EMULATED
 // clang-format off: the emulator's names come before the kernels
 #include "emulator.h"
-#include "core/cuda/exact/launch.cuh"
+#include "core/cuda/exact/launch_products.cuh"
 #include "core/problem/build_problem.h"
 // clang-format on
 
@@ -45,6 +45,54 @@ extern "C" int emulate(int in_type, int out_type, int mean, int words, int ndim,
       status = cuda::launch_exact_typed<float>(plan, p, buffers, nullptr, true);
     } else {
       status = cuda::launch_exact_typed<double>(plan, p, buffers, nullptr, true);
+    }
+    std::free(scratch);
+    return status;
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
+// The same of products of two tensors' elements, or, where `other` is null, of squares. `other_strides` are by dim.
+extern "C" int emulate_products(int in_type, int out_type, int ndim, const int64_t* sizes, const int64_t* strides,
+                                const int64_t* other_strides, const unsigned char* reduced, const int64_t* out_strides,
+                                const void* in, const void* other, void* out, int sms, int family, int vector,
+                                int64_t* units) {
+  bool mask[kMaxDims] = {};
+  for (int d = 0; d < ndim; ++d) mask[d] = reduced[d] != 0;
+  Description description{};
+  description.op = other == nullptr ? Op::Sumsq : Op::Dot;
+  description.mode = Mode::Exact;
+  description.in = static_cast<DType>(in_type);
+  description.out = static_cast<DType>(out_type);
+  description.in_alignment = alignment_of(reinterpret_cast<uintptr_t>(in));
+  description.ndim = ndim;
+  description.sizes = sizes;
+  description.strides = strides;
+  description.reduced = mask;
+  description.out_strides = out_strides;
+  if (other != nullptr) {
+    description.role = Role::Factor;
+    description.other_type = description.in;
+    description.other_alignment = alignment_of(reinterpret_cast<uintptr_t>(other));
+    description.other_strides = other_strides;
+  }
+  const Problem p = build_problem(description);
+  try {
+    const auto plan = exact::make_exact_plan(p, false, make_gpu(sms, 9, 0), Constraint{family, vector, 0});
+    *units = plan.units;
+    if (plan.scratch_bytes > kMaxScratch) return -2;
+    void* scratch = std::aligned_alloc(16, static_cast<size_t>(plan.scratch_bytes + 16));
+    std::memset(scratch, 0x5a, static_cast<size_t>(plan.scratch_bytes + 16));
+    const cuda::Buffers buffers{in, out, scratch, other};
+    cudaError_t status = cudaSuccess;
+    if (p.layout.outputs == 0) {
+    } else if (p.in == DType::Float16) {
+      status = cuda::launch_exact_products<Half>(plan, p, buffers, nullptr, true);
+    } else if (p.in == DType::BFloat16) {
+      status = cuda::launch_exact_products<BFloat16>(plan, p, buffers, nullptr, true);
+    } else {
+      status = cuda::launch_exact_products<float>(plan, p, buffers, nullptr, true);
     }
     std::free(scratch);
     return status;

@@ -76,7 +76,7 @@ def test_unknown_mode(op, mode, device):
 
 
 def test_exact_prod(device):
-    words = ["prod", "exact", "sum and mean", "deterministic", "atomic"]
+    words = ["prod", "exact", "sum, mean, sumsq and dot", "deterministic", "atomic"]
     both("prod", NotImplementedError, words, torch.ones(2, 3, device=device), 0, mode="exact")
 
 

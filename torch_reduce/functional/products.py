@@ -61,14 +61,15 @@ def sumsq(
 
     Each square is rounded once, in the compute type; then they are added as in :func:`sum`. float16, bfloat16 and
     float32 accumulate in float32, float64 in float64, integers and bool in int64 with wrap-around, or in float64 for a
-    floating output type. A square may overflow or underflow. The sum of no elements is 0.
+    floating output type. A square may overflow or underflow. In mode ``"exact"``, of float16, bfloat16 and float32, no
+    square does: the real-number sum is rounded once (docs/exact.md). The sum of no elements is 0.
 
     Args:
         x: tensor of any shape and strides.
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
         dtype: output type, as in :func:`sum`.
-        mode: ``"deterministic"`` or ``"atomic"``; ``"exact"`` is for sums and means.
+        mode: ``"deterministic"``, ``"atomic"`` or, not for float64, ``"exact"``.
         where: as in :func:`sum`.
         out: written to and returned, as in :func:`sum`.
 
@@ -76,7 +77,8 @@ def sumsq(
         Tensor of the output type on the device of ``x``.
 
     Raises:
-        IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
+        NotImplementedError: mode ``"exact"`` of float64, or as in :func:`sum`.
+        IndexError, RuntimeError, ValueError: as in :func:`sum`.
     """
     return call(ops.sumsq, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
@@ -96,7 +98,9 @@ def dot(
 
     Each product is rounded once, in the compute type of :func:`sum` (float64 for integers with a floating output type),
     and the products are added as :func:`sum` adds elements: the bits are those of the sum of these products. Real
-    numbers are multiplied as they are; there is no complex conjugate. Products may overflow or underflow on the way.
+    numbers are multiplied as they are; there is no complex conjugate. Products may overflow or underflow on the way. In
+    mode ``"exact"``, of float16, bfloat16 and float32, they do not: the real-number sum of products is rounded once
+    (docs/exact.md).
 
     Args:
         x: tensor of any shape and strides.
@@ -104,7 +108,7 @@ def dot(
         dim: dim or dims of the broadcast shape to reduce, each in [-ndim, ndim).
         keepdim: whether reduced dims stay, with size 1.
         dtype: output type, as in :func:`sum`.
-        mode: ``"deterministic"`` or ``"atomic"``.
+        mode: ``"deterministic"``, ``"atomic"`` or, not for float64, ``"exact"``.
         out: written to and returned, as in :func:`sum`. It costs a copy of the result.
 
     Returns:
@@ -114,7 +118,7 @@ def dot(
         TypeError: ``other`` is no tensor, or as in :func:`sum`.
         RuntimeError: dtypes or devices differ, or the shapes do not broadcast; or as in :func:`sum`.
         IndexError, ValueError: as in :func:`sum`.
-        NotImplementedError: mode ``"exact"``, or as in :func:`sum`.
+        NotImplementedError: mode ``"exact"`` of float64, or as in :func:`sum`.
     """
     x, dims, keepdim = read(x, dim, keepdim, names)
     if not isinstance(other, Tensor):

@@ -156,6 +156,8 @@ struct Prod : Traits {
 
 // The sum of squares, each rounded once. Squares have no sign, so that 0 is the identity, of elements too.
 struct Sumsq : Traits {
+  static constexpr bool squares = true;
+  static constexpr bool has_exact = true;
   template <class Word>
   using Accumulator = std::conditional_t<std::is_same<Word, Endless>::value, EndlessSum, Word>;
   static constexpr bool lifts = true, lifts_integers = true;
@@ -198,6 +200,7 @@ struct Sumsq : Traits {
 
 // The Euclidean norm. Squares of elements of up to 32 bits are exact in fp64.
 struct Norm2 : Sumsq {
+  static constexpr bool has_exact = false;
   static constexpr Gives gives = Gives::Floating;
   static constexpr Ending ending = Ending::Root;
   static constexpr bool is_real = true;

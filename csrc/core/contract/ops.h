@@ -60,6 +60,7 @@ struct TraitsOf {
   Gives gives;
   Ending ending;
   Role role;
+  bool squares;
 
   constexpr TR_HD bool divides() const { return ending == Ending::Quotient; }
   // A result may be wider than the elements.
@@ -97,7 +98,8 @@ constexpr TR_HD TraitsOf traits_of() {
           sums_in_128_bits<O>,
           O::gives,
           O::ending,
-          O::role};
+          O::role,
+          O::squares};
 }
 constexpr TR_HD TraitsOf traits_of(Op op) {
   constexpr TraitsOf traits[] = {

@@ -14,7 +14,6 @@ struct Dot : Sum {
   static constexpr bool lifts = true, lifts_integers = true;
   static constexpr bool outgrows_integers = true;
   static constexpr bool has_few_kernels = true;
-  static constexpr bool has_exact = false;
   static constexpr bool widens_on_cuda = false;
   template <class Number>
   static TR_HD Number join(Number x, Number factor) {

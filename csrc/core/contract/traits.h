@@ -39,6 +39,8 @@ struct Traits {
   static constexpr bool masks_missing = false;
   // The same of integers, of which none changes nothing.
   static constexpr bool masks_missing_integers = false;
+  // lift() makes the square of an element.
+  static constexpr bool squares = false;
   // lift() takes the element's number among those of its output too.
   static constexpr bool needs_index = false;
   // combine() is addition of Exponentials.

@@ -131,7 +131,8 @@ Problem build_problem(const Description& d) {
   const DType compute = compute_type(which, d.in, d.out);
   const TraitsOf op = traits_of(which);
   const bool tested = (op.tests || (!op.selects && d.out == DType::Bool)) && d.in != DType::Bool;
-  const bool free = (is_order_free(which, compute) || d.mode != Mode::Deterministic) && !op.needs_index;
+  const bool has_no_order = d.mode == Mode::Atomic || is_accumulated(d.mode, d.in, compute);
+  const bool free = (is_order_free(which, compute) || has_no_order) && !op.needs_index;
   Partner partner = partner_of(d);
   const Beside beside{d.other_strides, &partner};
   // The layout is made in its place: it has 2.5 KiB, whose copy a small call would notice.

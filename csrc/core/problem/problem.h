@@ -55,7 +55,19 @@ inline bool is_empty(const Problem& p) { return p.layout.outputs == 0 || (p.scan
 // Bytes of what the operator combines.
 inline int64_t accumulator_bytes(const Problem& p) { return accumulator_bytes(traits_of(p.op), p.compute); }
 
-// Whether superaccumulators do the work. Integers are exact in every mode.
-inline bool is_accumulated(const Problem& p) { return p.mode == Mode::Exact && is_floating(p.compute); }
+// Whether superaccumulators do the work. Sums of integers are exact in every mode.
+inline bool is_accumulated(Mode mode, DType in, DType compute) {
+  return mode == Mode::Exact && is_floating(in) && is_floating(compute);
+}
+inline bool is_accumulated(const Problem& p) { return is_accumulated(p.mode, p.in, p.compute); }
+
+// Whether products are added up: those of two tensors, or of a tensor and itself.
+inline bool multiplies(const Problem& p) { return p.partner.role == Role::Factor || traits_of(p.op).squares; }
+// Whether a superaccumulator can hold them: up to 32 bits, products of elements are exact in fp64.
+inline bool has_exact_products(DType in) { return in != DType::Float64; }
+// The type of the numbers that a superaccumulator adds up.
+inline DType accumulated_type(const Problem& p) { return multiplies(p) ? DType::Float64 : p.in; }
+// The loop nest over the second factors.
+inline Layout layout_of_factors(const Problem& p) { return is_of_two(p) ? layout_of(p.partner, p.layout) : p.layout; }
 
 }  // namespace torch_reduce

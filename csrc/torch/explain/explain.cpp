@@ -151,8 +151,8 @@ void show_on_cpu(Json& json, const cpu::PartnerPlan& plan, const Problem& p, boo
 }
 
 void show_on_cpu(Json& json, const cpu::ExactPlan& plan, const Problem& p, bool side_by_side) {
-  const int64_t in_and_out =
-      p.layout.outputs * (p.layout.n * static_cast<int64_t>(size_of(p.in)) + static_cast<int64_t>(size_of(p.out)));
+  const auto element = static_cast<int64_t>(size_of(p.in)) * (is_of_two(p) ? 2 : 1);
+  const int64_t in_and_out = p.layout.outputs * (p.layout.n * element + static_cast<int64_t>(size_of(p.out)));
   Shown shown;
   shown.family = plan.groups == 0 ? "empty" : plan.reading == cpu::ExactReading::Runs ? "rows" : "columns";
   shown.vector = side_by_side;

@@ -110,7 +110,7 @@ void reduce(const Work& work, const Buffers& b, const Threads& threads) {
   } else if (const auto* scan = std::get_if<ScanPlan>(&work.plan)) {
     kernels.run_scan(problem, *scan, b.in, b.out, threads);
   } else {
-    kernels.run_exactly(problem, *std::get_if<ExactPlan>(&work.plan), b.in, b.out, threads);
+    kernels.run_exactly(problem, *std::get_if<ExactPlan>(&work.plan), b, threads);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/contract/exact/round.h"
 #include "core/contract/integers.h"
+#include "core/cpu/exact/products.h"
 #include "core/cpu/exact/reader.h"
 #include "core/cpu/exact/slices.h"
 #include "core/plan/tuning/cpu.h"
@@ -15,19 +16,22 @@ namespace {
 // Fewer elements than this are not worth waking a thread for.
 constexpr int64_t kExactGrain = 32768;
 
-// One reduction: a task is a piece of a group of neighbouring outputs.
-template <class T>
+// One reduction: a task is a piece of a group of neighbouring outputs. `Reader` sums their numbers.
+template <class Reader>
 struct ExactJob {
+  using T = typename Reader::Number;
   using F = exact::FormatOf<T>;
   const Problem& problem;
+  const Layout& factors;  // of second factors, if there are any
   const ExactPlan& plan;
-  const T* in;
-  void* out;
+  const Buffers& buffers;
   Superaccumulator<F>* partials;  // [output][piece], where there is more than one piece
 
   // The first of a task's outputs, and where it and its elements are.
   struct Group {
-    int64_t output, count, in, out;
+    int64_t output, count;
+    ExactPlace in;
+    int64_t out;
   };
   KeptDim inner() const {
     return problem.layout.kept_dims ? problem.layout.kept[problem.layout.kept_dims - 1] : KeptDim{1, 0, 0};
@@ -35,21 +39,29 @@ struct ExactJob {
   Group group_of(int64_t task) const {
     const int64_t size = inner().size, groups = (size + plan.group - 1) / plan.group;
     const int64_t line = task / groups, first = task % groups * plan.group;
-    Group group{line * size + first, smaller(plan.group, size - first), first * inner().in_stride,
-                first * inner().out_stride};
+    Group group{line * size + first, smaller(plan.group, size - first), {}, first * inner().out_stride};
+    group.in = neighbour(group.in, first);
     int64_t rest = line;
     for (int d = problem.layout.kept_dims - 2; d >= 0; --d) {
       const KeptDim& k = problem.layout.kept[d];
       const int64_t i = d == 0 ? rest : rest % k.size;
-      group.in += i * k.in_stride;
+      group.in.own += i * k.in_stride;
+      group.in.other += i * factors.kept[d].in_stride;
       group.out += i * k.out_stride;
       rest /= k.size;
     }
     return group;
   }
 
+  // Where the elements of the output are that is so many behind one of a group.
+  ExactPlace neighbour(const ExactPlace& place, int64_t outputs) const {
+    const int d = problem.layout.kept_dims - 1;
+    if (d < 0) return place;
+    return {place.own + outputs * inner().in_stride, place.other + outputs * factors.kept[d].in_stride};
+  }
+
   // At most a block of one output's elements, in any range.
-  static void add_slices(Reader<T>& reader, int64_t first, int64_t end, Superaccumulator<F>& sum) {
+  static void add_slices(Reader& reader, int64_t first, int64_t end, Superaccumulator<F>& sum) {
     T block[kExactBlock];
     double wide[kExactBlock] = {};
     reader.copy(first, end, block);
@@ -57,20 +69,20 @@ struct ExactJob {
     add_in_slices(wide, sum);
   }
 
-  void run(int64_t task, Reader<T>& reader) const {
+  void run(int64_t task, Reader& reader) const {
     const Group group = group_of(task / plan.split);
     const int64_t piece = task % plan.split;
     const int64_t begin = piece * plan.piece, end = smaller(begin + plan.piece, problem.layout.n);
     Sums<T> sums;
     if (0 < end && problem.layout.n <= kExactBlock && !plan.words) {
-      reader.start(in + group.in, group.count);
+      reader.start(group.in, group.count);
       reader.sum(begin, end, sums);
       return round(group, sums);
     }
     std::vector<Superaccumulator<F>> totals(static_cast<size_t>(group.count));
     for (int64_t k = begin; k < end; k += kExactBlock) {
       const int64_t block_end = smaller(k + kExactBlock, end);
-      reader.start(in + group.in, group.count);
+      reader.start(group.in, group.count);
       reader.sum(k, block_end, sums);
       for (int64_t j = 0; j < group.count; ++j) {
         if (sums.is_exact(j, kLogExactBlock)) {
@@ -78,7 +90,7 @@ struct ExactJob {
           totals[j].add(sum.value);
           totals[j].add(sum.rest);
         } else {
-          reader.start(in + group.in + j * inner().in_stride, 1);
+          reader.start(neighbour(group.in, j), 1);
           add_slices(reader, k, block_end, totals[j]);
         }
       }
@@ -112,7 +124,7 @@ struct ExactJob {
     int64_t doubts[kMostSums];
     round_sums<!std::is_same<Out, double>::value>(sums, group.count, log2_above(problem.layout.n),
                                                   static_cast<double>(divisor()), value, doubts);
-    Out* const to = static_cast<Out*>(out) + group.out;
+    Out* const to = static_cast<Out*>(buffers.out) + group.out;
     if (stride == 1) {
       for (int64_t j = 0; j < group.count; ++j) to[j] = Narrow<Out, double>::from(value[j]);
     } else {
@@ -121,8 +133,8 @@ struct ExactJob {
     for (int64_t j = 0; j < group.count; ++j) {
       if (doubts[j] == 0) continue;
       Superaccumulator<F> sum;
-      Reader<T> reader(problem, plan);
-      reader.start(in + group.in + j * inner().in_stride, 1);
+      Reader reader(problem, plan, buffers);
+      reader.start(neighbour(group.in, j), 1);
       add_slices(reader, 0, problem.layout.n, sum);
       write(group.out + j * stride, sum);
     }
@@ -133,11 +145,11 @@ struct ExactJob {
   __attribute__((noinline)) void write(int64_t place, Superaccumulator<F>& sum) const {
     if (plan.words) {
       exact::normalize<F>(sum.word);
-      __builtin_memcpy(static_cast<int64_t*>(out) + place, sum.word, sizeof(sum.word));
+      __builtin_memcpy(static_cast<int64_t*>(buffers.out) + place, sum.word, sizeof(sum.word));
       return;
     }
     exact::store_bits(
-        out, place, problem.out,
+        buffers.out, place, problem.out,
         exact::round_words<F>([&](int w) { return sum.word[w]; }, divisor(), exact::target_of(problem.out)));
   }
 
@@ -156,17 +168,19 @@ struct ExactJob {
   }
 };
 
-template <class T>
-void run_typed(const Problem& problem, const ExactPlan& plan, const void* in, void* out, const Threads& threads) {
+template <class Reader>
+void run_read_by(const Problem& problem, const Layout& factors, const ExactPlan& plan, const Buffers& buffers,
+                 const Threads& threads) {
+  using Job = ExactJob<Reader>;
   const int64_t parts = plan.split > 1 ? problem.layout.outputs * plan.split : 0;
-  std::vector<Superaccumulator<exact::FormatOf<T>>> partials(static_cast<size_t>(parts));
-  const ExactJob<T> job{problem, plan, static_cast<const T*>(in), out, partials.data()};
+  std::vector<Superaccumulator<typename Job::F>> partials(static_cast<size_t>(parts));
+  const Job job{problem, factors, plan, buffers, partials.data()};
   const Task task = [](void* context, int64_t begin, int64_t end) {
-    const ExactJob<T>& shared = *static_cast<const ExactJob<T>*>(context);
-    Reader<T> reader(shared.problem, shared.plan);
+    const Job& shared = *static_cast<const Job*>(context);
+    Reader reader(shared.problem, shared.plan, shared.buffers);
     for (int64_t i = begin; i < end; ++i) shared.run(i, reader);
   };
-  void* context = const_cast<ExactJob<T>*>(&job);
+  void* context = const_cast<Job*>(&job);
   const int64_t tasks = plan.groups * plan.split;
   const int64_t elements = smaller(plan.piece, problem.layout.n) * plan.group + 1;
   const int64_t grain = (kExactGrain + elements - 1) / elements;
@@ -180,18 +194,27 @@ void run_typed(const Problem& problem, const ExactPlan& plan, const void* in, vo
   }
 }
 
+template <class T>
+void run_typed(const Problem& problem, const ExactPlan& plan, const Buffers& buffers, const Threads& threads) {
+  run_read_by<Reader<T>>(problem, problem.layout, plan, buffers, threads);
+}
+
 }  // namespace
 
-void run_exactly(const Problem& problem, const ExactPlan& plan, const void* in, void* out, const Threads& threads) {
+void run_exactly(const Problem& problem, const ExactPlan& plan, const Buffers& buffers, const Threads& threads) {
+  if (multiplies(problem)) {
+    const Layout factors = layout_of_factors(problem);
+    return run_read_by<ProductReader>(problem, factors, plan, buffers, threads);
+  }
   switch (problem.in) {
     case DType::Float16:
-      return run_typed<Half>(problem, plan, in, out, threads);
+      return run_typed<Half>(problem, plan, buffers, threads);
     case DType::BFloat16:
-      return run_typed<BFloat16>(problem, plan, in, out, threads);
+      return run_typed<BFloat16>(problem, plan, buffers, threads);
     case DType::Float32:
-      return run_typed<float>(problem, plan, in, out, threads);
+      return run_typed<float>(problem, plan, buffers, threads);
     default:
-      return run_typed<double>(problem, plan, in, out, threads);
+      return run_typed<double>(problem, plan, buffers, threads);
   }
 }
 

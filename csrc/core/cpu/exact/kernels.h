@@ -1,13 +1,13 @@
 // The exact kernels of every instruction set (dispatch/kernels.h).
 #pragma once
 
+#include "core/cpu/job/buffers.h"
 #include "core/cpu/job/threads.h"
 #include "core/plan/cpu/exact.h"
 
 namespace torch_reduce::cpu {
 
-using RunExactly = void(const Problem& problem, const ExactPlan& plan, const void* in, void* out,
-                        const Threads& threads);
+using RunExactly = void(const Problem& problem, const ExactPlan& plan, const Buffers& buffers, const Threads& threads);
 namespace baseline {
 RunExactly run_exactly;
 }

@@ -2,17 +2,28 @@
 #pragma once
 
 #include "core/cpu/exact/sums.h"
+#include "core/cpu/job/buffers.h"
 #include "core/cpu/job/cursor.h"
 #include "core/cpu/simd/copy_tile.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
+// Where an output's elements begin, by elements of the tensor, and of a second one if there is one.
+struct ExactPlace {
+  int64_t own = 0, other = 0;
+};
+
 // Sums blocks of elements of neighbouring outputs.
 template <class T>
 class Reader {
  public:
-  Reader(const Problem& problem, const ExactPlan& plan)
-      : cursor_(problem.layout, sizeof(T)), reading_(plan.reading), group_(plan.group) {
+  using Number = T;
+
+  Reader(const Problem& problem, const ExactPlan& plan, const Buffers& buffers)
+      : in_(static_cast<const T*>(buffers.in)),
+        cursor_(problem.layout, sizeof(T)),
+        reading_(plan.reading),
+        group_(plan.group) {
     const Layout& l = problem.layout;
     if (l.reduced_dims > 0) stride_ = l.reduced[l.reduced_dims - 1].stride;
     if (l.kept_dims > 0) kept_stride_ = l.kept[l.kept_dims - 1].in_stride;
@@ -20,9 +31,9 @@ class Reader {
     if (bytes > prefetch_above(kIsWide)) ahead_ = fetch_distance(Reading::Rows, sizeof(T), kIsWide);
   }
 
-  // To `count` neighbouring outputs, of which x is the first one's first element.
-  void start(const T* x, int64_t count) {
-    cursor_.start(reinterpret_cast<const char*>(x));
+  // To `count` neighbouring outputs, of which the first one's elements begin there.
+  void start(const ExactPlace& place, int64_t count) {
+    cursor_.start(reinterpret_cast<const char*>(in_ + place.own));
     count_ = count;
   }
 
@@ -135,6 +146,7 @@ class Reader {
 
   static constexpr T kZeros[kMostSums] = {};
 
+  const T* in_;
   Cursor cursor_;
   const ExactReading reading_;
   const int64_t group_;

@@ -33,6 +33,11 @@ cudaError_t launch_plan(const Plan& plan, const Problem& p, const Buffers& b, cu
 
 cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                         bool dependent) {
+  if (multiplies(p)) {
+    return p.in == DType::Float16    ? launch_exact_products<Half>(plan, p, b, stream, dependent)
+           : p.in == DType::BFloat16 ? launch_exact_products<BFloat16>(plan, p, b, stream, dependent)
+                                     : launch_exact_products<float>(plan, p, b, stream, dependent);
+  }
   switch (p.in) {
     case DType::Float16:
       return launch_exact_typed<Half>(plan, p, b, stream, dependent);

@@ -31,5 +31,8 @@ cudaError_t launch_scan_typed(const ScanPlan& plan, const Problem& problem, cons
 template <class In>
 cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& problem, const Buffers& buffers,
                                cudaStream_t stream, bool dependent_launch);
+template <class In>
+cudaError_t launch_exact_products(const exact::ExactPlan& plan, const Problem& problem, const Buffers& buffers,
+                                  cudaStream_t stream, bool dependent_launch);
 
 }  // namespace torch_reduce::cuda

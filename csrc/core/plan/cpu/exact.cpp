@@ -22,6 +22,15 @@ struct How {
   int64_t group;
 };
 
+// Products are made in memory first, so that those of neighbouring outputs are neighbours wherever their factors lie.
+How how_to_read_products(const Layout& l) {
+  if (l.kept_dims == 0 || l.n == 0) return {ExactReading::Runs, 1};
+  const KeptDim& kept = l.kept[l.kept_dims - 1];
+  const int64_t stride = l.reduced_dims > 0 ? std::abs(l.reduced[l.reduced_dims - 1].stride) : 0;
+  if (l.n > kFew && std::abs(kept.in_stride) >= stride) return {ExactReading::Runs, 1};
+  return {ExactReading::Columns, std::min(kept.in_stride == 1 ? kMostSums : kCopied, kept.size)};
+}
+
 How how_to_read(const Layout& l) {
   if (l.kept_dims == 0 || l.n == 0) return {ExactReading::Runs, 1};
   const KeptDim& kept = l.kept[l.kept_dims - 1];
@@ -44,7 +53,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, int threads) {
   ExactPlan plan;
   plan.words = words;
   if (l.outputs == 0) return plan;
-  const auto [reading, group] = how_to_read(l);
+  const auto [reading, group] = multiplies(p) ? how_to_read_products(l) : how_to_read(l);
   plan.reading = reading;
   plan.group = group;
   const int64_t inner = l.kept_dims > 0 ? l.kept[l.kept_dims - 1].size : 1;
@@ -55,7 +64,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, int threads) {
     if (pieces > 1) plan.piece = ceil_div(l.n, pieces);
   }
   plan.split = std::max<int64_t>(ceil_div(l.n, plan.piece), 1);
-  if (plan.split > 1) plan.scratch_bytes = l.outputs * plan.split * exact::words_of(p.in) * 8;
+  if (plan.split > 1) plan.scratch_bytes = l.outputs * plan.split * exact::words_of(accumulated_type(p)) * 8;
   return plan;
 }
 

@@ -20,15 +20,16 @@ struct Work {
 // of a small call.
 inline bool is_for_one_thread(const Problem& problem) {
   if (problem.scan_stride) return is_scan_for_one_thread(problem.layout);
+  if (is_accumulated(problem)) return false;
   if (is_of_two(problem)) return is_pair_for_one_thread(problem.layout);
-  return !is_accumulated(problem) && is_for_one_thread(problem.layout);
+  return is_for_one_thread(problem.layout);
 }
 
 // For as many threads. `words`: the results are superaccumulators. Throws as make_plan does.
 inline Work make_work(const Problem& problem, int threads, const Constraint& constraint = {}, bool words = false) {
   if (problem.scan_stride) return {problem, make_scan_plan(problem, threads)};
-  if (is_of_two(problem)) return {problem, make_partner_plan(problem, threads)};
   if (is_accumulated(problem)) return {problem, make_exact_plan(problem, words, threads)};
+  if (is_of_two(problem)) return {problem, make_partner_plan(problem, threads)};
   return {problem, make_plan(problem, threads, constraint)};
 }
 

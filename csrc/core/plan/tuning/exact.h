@@ -44,6 +44,8 @@ constexpr int kRowsLoads = 4;
 constexpr int kRowsMostLoads = 8;           // where a warp has at least
 constexpr int64_t kRowsMostLoadsTiles = 4;  // so many tiles, and is one of the 16 of its SM
 constexpr int kRowsElements = 16;
+// The same of products, whose loads are of two tensors.
+constexpr int kProductLoads = 2, kProductElements = 8, kProductColumnsLoads = 4;
 
 // Rows of up to so many elements share a warp, also where 16 bytes at a time would take one for each.
 constexpr int64_t kShortRowsMost = 128;

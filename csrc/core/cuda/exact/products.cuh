@@ -1,0 +1,124 @@
+// Exact sums of products: of two tensors' elements, or of one's with themselves. What is read is a pair of tiles, and
+// what is added up doubles, which hold the products of numbers of up to 32 bits without error. All else is as in sums
+// of fp64.
+#pragma once
+
+#include "core/cuda/exact/row_tile.cuh"
+#include "core/cuda/exact/short_columns.cuh"
+#include "core/cuda/lane/place.cuh"
+
+namespace torch_reduce::cuda {
+
+// The exponent of a unit of which all numbers in a range are multiples.
+template <class In>
+__device__ __forceinline__ int unit_of(const Range<In>& range) {
+  // Ranges of fp16 do not know the smallest magnitude.
+  const int least = std::is_same<In, Half>::value ? 1 : static_cast<int>((range.least_less_1 + 1) >> Field<In>::kBits);
+  return max(least, 1) - Field<In>::kBias - Field<In>::kFraction;
+}
+
+// A range that holds all products of two numbers in these. As the least magnitude it has that of a number whose last
+// bit is the product of both units, so that it says of what products are multiples.
+template <class In>
+__device__ __forceinline__ Range<double> range_of_products(const Range<In>& a, const Range<In>& b) {
+  constexpr uint32_t kFraction = (1u << Field<double>::kBits) - 1;
+  const auto field = [](int exponent) { return static_cast<uint32_t>(exponent + Field<double>::kBias); };
+  Range<double> range;
+  if (a.most >= kInfMagnitude<In> || b.most >= kInfMagnitude<In>) {
+    range.most = kInfMagnitude<double>;
+  } else if (a.most != 0 && b.most != 0) {
+    range.most = field(above<In>(a.most) + above<In>(b.most) - 1) << Field<double>::kBits | kFraction;
+  } else {
+    return range;
+  }
+  const int unit = unit_of<In>(a) + unit_of<In>(b);
+  range.least_less_1 = (field(unit + Field<double>::kFraction) << Field<double>::kBits) - 1;
+  return range;
+}
+
+// Of fp16 they are fp32 numbers too, of 22 bits and at least 2^-48, and so one conversion less.
+template <class In>
+__device__ __forceinline__ double product_of(In a, In b) {
+  if constexpr (std::is_same<In, Half>::value) {
+    return static_cast<double>(to_float(a) * to_float(b));
+  } else {
+    return widen<double>(a) * widen<double>(b);
+  }
+}
+
+// A tile of each.
+template <class In, class Part>
+struct ProductTile {
+  static constexpr int V = Part::V;
+  static constexpr int kElements = Part::kElements;
+  Part own, other;
+
+  __device__ __forceinline__ double element(int load, int e) const {
+    return product_of(own.element(load, e), other.element(load, e));
+  }
+  __device__ __forceinline__ Range<double> range() const { return range_of_products<In>(own.range(), other.range()); }
+  __device__ __forceinline__ ProductTile again() const { return {own.again(), other.again()}; }
+};
+
+// As RowSource. Contiguous: the rows of both lie at the same place between two multiples of 16 bytes.
+template <class In, Access A>
+struct ProductRows {
+  using Number = double;
+  using Place = Two;
+  using Kept = TwoKept<Access::Strided>;
+  template <int Loads>
+  using Part = ProductTile<In, Tile<In, A, Loads>>;
+  static constexpr bool has_one_tile = false;
+
+  RowSource<In, A> own, other;
+  int64_t span;
+  bool squares;  // there is one tensor
+
+  template <int Loads>
+  __device__ __forceinline__ Part<Loads> load(const Two& place, int64_t tile) const {
+    Part<Loads> t;
+    t.own = own.template load<Loads>(place.own, tile);
+    if (squares) {
+      t.other = t.own;
+    } else {
+      t.other = other.template load<Loads>(place.other, tile);
+    }
+    return t;
+  }
+};
+
+// As ColumnSource.
+template <class In, Access A>
+struct ProductColumns {
+  using Number = double;
+  template <int Loads>
+  using Part = ProductTile<In, Tile<In, A, Loads>>;
+
+  ColumnSource<In, A> own, other;
+  int64_t n, columns, column_out_stride;
+  bool squares;
+
+  struct Top {
+    const In *own, *other;
+  };
+  __device__ __forceinline__ Top top(uint32_t b, int64_t column) const {
+    return {own.top(b, column), other.top(b, column)};
+  }
+  __device__ __forceinline__ int64_t place_out(uint32_t b, int64_t column) const { return own.place_out(b, column); }
+  __device__ __forceinline__ double element(const Top& top, int64_t r, int v) const {
+    return product_of(own.element(top.own, r, v), other.element(top.other, r, v));
+  }
+  template <int Loads>
+  __device__ __forceinline__ Part<Loads> load(const Top& top, int64_t first, int apart, int64_t end) const {
+    Part<Loads> t;
+    t.own = own.template load<Loads>(top.own, first, apart, end);
+    if (squares) {
+      t.other = t.own;
+    } else {
+      t.other = other.template load<Loads>(top.other, first, apart, end);
+    }
+    return t;
+  }
+};
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,161 @@
+"""The exact CUDA kernels of products on the CPU (emulated.py): families, layouts, ranges, special elements."""
+
+import ctypes
+import math
+
+import pytest
+import torch
+from emulated import FAMILIES, SHAPES, TYPES, aligned, data_of, needs_emulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import cases
+
+from torch_reduce.exact_model import exact_dot_model
+from torch_reduce.model import reduced_dims, result_shape
+from torch_reduce.testing import assert_same_bits
+
+pytestmark = needs_emulator
+
+NARROW = (torch.float16, torch.bfloat16, torch.float32)
+every_narrow = pytest.mark.parametrize("dtype", NARROW, ids=str)
+
+
+@pytest.fixture(scope="module")
+def products(emulated_library):
+    return emulated_library.emulate_products
+
+
+def run(products, x, other, dim=None, *, dtype=None, sms=4, family="", vector=-1):
+    """The result and the number of CTAs that shared an output; None where the family or the loads are not legal."""
+    reduced = reduced_dims(x.ndim, dim)
+    out = torch.full(result_shape(x.shape, dim), 77, dtype=dtype or x.dtype)
+    kept = iter(out.stride())
+    strides = [0 if d in reduced else next(kept) for d in range(x.ndim)]
+    longs = lambda values: (ctypes.c_int64 * max(1, len(values)))(*values)  # noqa: E731
+    units = ctypes.c_int64()
+    status = products(
+        TYPES[x.dtype],
+        TYPES[out.dtype],
+        x.ndim,
+        longs(list(x.shape)),
+        longs(list(x.stride())),
+        longs(list((x if other is None else other).stride())),
+        (ctypes.c_ubyte * max(1, x.ndim))(*(d in reduced for d in range(x.ndim))),
+        longs(strides),
+        ctypes.c_void_p(x.data_ptr()),
+        None if other is None else ctypes.c_void_p(other.data_ptr()),
+        ctypes.c_void_p(out.data_ptr()),
+        sms,
+        FAMILIES[family],
+        vector,
+        ctypes.byref(units),
+    )
+    if status == -1:
+        return None, 0
+    assert status == 0, f"status {status}"
+    return out, units.value
+
+
+def check(products, x, other, dim=None, out_types=None, sms=(4, 200)):
+    """Of the two and of squares, by every family, kind of loads and size of GPU that is legal."""
+    x, other = aligned(x), aligned(other)
+    for second in (other, None):
+        for dtype in out_types or (x.dtype, torch.float64):
+            expected = exact_dot_model(x, x if second is None else second, dim, dtype=dtype)
+            legal = 0
+            for family, vector, count in ((f, v, s) for f in FAMILIES for v in (0, 1) for s in sms):
+                actual, _ = run(products, x, second, dim, dtype=dtype, sms=count, family=family, vector=vector)
+                if actual is not None:
+                    legal += 1
+                    what = f"{dtype}, {family or 'free'}, vector {vector}, {count} SMs, {second is None}"
+                    assert_same_bits(actual, expected, what)
+            assert legal
+
+
+def pair_of(kind, n, dtype):
+    """The second one is the first one's end and beginning, so that extremes meet others."""
+    x = data_of(kind, n, dtype)
+    return x, x.roll(n // 3 + 1)
+
+
+KINDS = ["normal", "gradient", "wide", "bits", "special"]
+
+
+@every_narrow
+@pytest.mark.parametrize("number", range(len(SHAPES)))
+def test_every_family(products, number, dtype):
+    """A kind of data for each shape and type: kinds and shapes meet by turns."""
+    (shape, dim), kind = SHAPES[number], KINDS[(number + NARROW.index(dtype)) % len(KINDS)]
+    x, other = pair_of(kind, math.prod(shape), dtype)
+    check(products, x.view(shape), other.view(shape), dim, out_types=(dtype,), sms=(4,))
+
+
+@every_narrow
+def test_rows_are_shared(products, dtype):
+    """By several CTAs, of rows and of columns, through scratch."""
+    for shape, dim in (((2, 60_000), 1), ((40_000, 8), 0)):
+        x, other = (aligned(t.view(shape)) for t in pair_of("wide", math.prod(shape), dtype))
+        actual, units = run(products, x, other, dim)
+        assert units > 1
+        assert_same_bits(actual, exact_dot_model(x, other, dim))
+
+
+@every_narrow
+def test_rows_begin_anywhere(products, dtype):
+    """By 16-byte loads where both tensors' rows begin alike, by elements where not; beside them lie NaNs."""
+    rows, n, of_16_bytes = 5, 1001, 16 // dtype.itemsize
+
+    def placed(x, pitch, skip):
+        storage = torch.full((rows * pitch + 32,), math.nan, dtype=dtype)
+        start = -storage.data_ptr() % 16 // dtype.itemsize + skip
+        view = storage.as_strided(x.shape, (pitch, 1), start)
+        return view.copy_(x)
+
+    x, other = (t.view(rows, n) for t in pair_of("gradient", rows * n, dtype))
+    expected, squares = exact_dot_model(x, other, 1), exact_dot_model(x, x, 1)
+    for skip in range(of_16_bytes):
+        a = placed(x, n + 3, skip)
+        assert_same_bits(run(products, a, None, 1, vector=1)[0], squares, f"squares from {skip}")
+        for pitch in (n + 3, n + 3 + of_16_bytes, n + 4):
+            for vector in (0, 1):
+                actual, _ = run(products, a, placed(other, pitch, skip), 1, family="rows", vector=vector)
+                if skip == 0 and pitch != n + 4:
+                    assert actual is not None
+                if actual is not None:
+                    assert_same_bits(actual, expected, f"{skip} {pitch} vector {vector}")
+
+
+@every_narrow
+def test_zeros_and_nothing(products, dtype):
+    for shape, dim in (((5, 0), 1), ((0, 5), 0), ((0,), None)):
+        x = torch.empty(shape, dtype=dtype)
+        assert_same_bits(run(products, x, x, dim)[0], exact_dot_model(x, x, dim))
+    for shape, dim in SHAPES[3:9:2]:
+        x = torch.full(shape, -0.0, dtype=dtype)
+        check(products, x, torch.ones_like(x), dim, out_types=(dtype,), sms=(4,))
+    x = torch.zeros(3000, dtype=dtype)  # 0 * inf
+    assert run(products, aligned(x), aligned(x + math.inf))[0].isnan()
+
+
+@every_narrow
+def test_ends_of_the_range(products, dtype):
+    """The largest and the smallest numbers: whose products cancel, round, underflow and overflow the result alone."""
+    finfo = torch.finfo(dtype)
+    big, tiny = finfo.max, finfo.smallest_normal * finfo.eps
+    x = torch.tensor([big, big, tiny, -tiny, 1.0, big, tiny] * 700, dtype=dtype)
+    other = torch.tensor([big, -big, tiny, big, tiny, tiny, -tiny] * 700, dtype=dtype)
+    for shape, dim in (((4900,), None), ((49, 100), 1), ((100, 49), 0), ((7, 700), 0)):
+        check(products, x.view(shape), other.view(shape), dim)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_any_layout(products, data):
+    x, dim, _ = data.draw(cases("sum", NARROW))
+    x = x if x.numel() < 6000 else x[..., : max(1, 6000 * x.shape[-1] // x.numel())]
+    transposed = x.mT.contiguous().mT if x.ndim > 1 else x
+    others = [x, x.contiguous(), transposed, x[:1].expand_as(x) if x.ndim else x]
+    other = data.draw(st.sampled_from(others))
+    x, other = (aligned(t) if t.numel() else t for t in (x, other))
+    actual, _ = run(products, x, other, dim)
+    assert_same_bits(actual, exact_dot_model(x, other, dim), f"{x.shape} {x.stride()} {other.stride()} {dim}")
