@@ -150,7 +150,8 @@ def compare(
     Raises:
         ValueError: the operator is no reduction; a dtype is given for an operator without one; ``seconds`` is not a
             positive, finite number.
-        NotImplementedError: ``x`` is neither on the CPU nor on CUDA, or not strided.
+        NotImplementedError: ``x`` is neither on the CPU nor on CUDA, or not strided; its elements
+            are complex.
         TypeError, IndexError, RuntimeError: as the operator raises them.
 
     Example:
@@ -168,6 +169,8 @@ def compare(
         raise NotImplementedError(
             f"reduce: compare takes strided tensors on the CPU or CUDA, got one of layout {x.layout} on {x.device}"
         )
+    if x.is_complex():
+        raise NotImplementedError(f"reduce: compare takes real elements, got {x.dtype}; compare torch.view_as_real(x)")
     x, wanted, out_type = x.detach(), as_dims(dim), as_dtype(dtype)
     options: dict[str, object] = {} if out_type is None else {"dtype": out_type}
     has_exact = operator.has_exact(x.dtype)

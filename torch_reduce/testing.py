@@ -18,7 +18,18 @@ from . import _bits, explain, functional
 from ._schemas import REDUCTIONS
 from ._twins import Dims
 from .functional import generic
-from .model import MEANING, canonical, compute_dtype, model, output_dtype, result_shape, round_once, rows
+from .model import (
+    APART,
+    MEANING,
+    TOGETHER,
+    canonical,
+    compute_dtype,
+    model,
+    output_dtype,
+    result_shape,
+    round_once,
+    rows,
+)
 
 __all__ = [
     "DTYPES",
@@ -54,6 +65,7 @@ __all__ = [
     "tuned",
     "tuning",
     "typical_gpu",
+    "takes_complex",
     "takes_dtype",
     "takes_integers",
     "unit_fill",
@@ -130,6 +142,11 @@ def wants_floating(op: str) -> bool:
 def takes_integers(op: str) -> bool:
     """Whether the elements may be integers."""
     return MEANING[op].integers
+
+
+def takes_complex(op: str) -> bool:
+    """Whether the elements may be complex."""
+    return op in APART + TOGETHER
 
 
 def gives_floating(op: str) -> bool:
@@ -243,6 +260,8 @@ def assert_same_bits(actual: Tensor, expected: Tensor, what: str = "") -> None:
     """Fails unless both have the same shape, dtype and bits (NaN payloads aside)."""
     assert actual.dtype == expected.dtype, f"{what}: dtype {actual.dtype}, expected {expected.dtype}"
     assert actual.shape == expected.shape, f"{what}: shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
+    if actual.is_complex():
+        actual, expected = (torch.view_as_real(t.detach().resolve_conj()) for t in (actual, expected))
     differ = bits(actual) != bits(expected)
     if differ.any():
         where = tuple(differ.nonzero()[0].tolist())

@@ -9,6 +9,7 @@ from torch_reduce._schemas import REDUCTIONS
 from torch_reduce._twins import TWINS
 from torch_reduce.model import MEANING
 from torch_reduce.testing import (
+    FLOATING,
     assert_same_bits,
     assert_within,
     error_bound,
@@ -17,6 +18,7 @@ from torch_reduce.testing import (
     model,
     reference,
     skips_nan,
+    takes_complex,
 )
 
 pytest.importorskip("expecttest", reason="torch.testing._internal, the source of these samples, needs expecttest")
@@ -26,11 +28,11 @@ TORCH_TOO = [op for op in REDUCTIONS if not REDUCTIONS[op].takes_order]  # torch
 OPS = {info.name: info for info in op_db if info.name in TORCH_TOO and not info.variant_test_name}
 every_op = pytest.mark.parametrize("op", sorted(OPS))
 REFERENCED = ("sum", "mean", "prod")  # by torch_reduce.testing.reference
-UNSUPPORTED = (torch.complex64, torch.complex128, torch.complex32)
 
 
 def dtypes_of(op, device):
-    return sorted((d for d in OPS[op].supported_dtypes(device) if d not in UNSUPPORTED), key=str)
+    every = OPS[op].supported_dtypes(device) - {torch.complex32}
+    return sorted((d for d in every if takes_complex(op) or not d.is_complex), key=str)
 
 
 def twin_of(op):
@@ -65,7 +67,7 @@ def test_samples(op, device):
             if "unbiased" in keywords:
                 keywords["correction"] = int(keywords.pop("unbiased"))
             assert_same_bits(actual, model(x, op=op, **keywords), what)
-            if MEANING[op].selects or not expected.is_floating_point():
+            if MEANING[op].selects or not (expected.is_floating_point() or expected.is_complex()):
                 assert torch.equal(actual, expected), what
             elif skips_nan(op) and x.is_floating_point():  # torch adds bfloat16 in itself
                 left, dim = torch.where(x.isnan(), 0, x), keywords.get("dim")
@@ -74,7 +76,7 @@ def test_samples(op, device):
                 number = true.isfinite()
                 assert torch.equal(number, actual.isfinite()), what
                 assert_within(actual[number], true[number], bound[number], what)
-            elif op not in REFERENCED:
+            elif op not in REFERENCED or x.is_complex():
                 torch.testing.assert_close(actual, expected, equal_nan=True, msg=lambda m: f"{what}: {m}")  # noqa: B023
             elif x.numel():
                 out_type = {"dtype": kwargs["dtype"]} if "dtype" in kwargs else {}
@@ -116,8 +118,10 @@ def norms(device, dtype, **options):
 
 
 def test_samples_of_vector_norm(device):
-    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+    for dtype in (*FLOATING, torch.complex64, torch.complex128):
         for x, kwargs in norms(device, dtype):
+            if dtype.is_complex and kwargs.get("ord", 2) != 2:
+                continue
             what = f"{tuple(x.shape)} {kwargs}"
             actual, expected = torch_reduce.norm(x, **kwargs), torch.linalg.vector_norm(x, **kwargs)
             assert (actual.dtype, actual.shape, actual.device) == (expected.dtype, expected.shape, expected.device)

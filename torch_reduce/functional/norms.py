@@ -31,9 +31,10 @@ def norm(
     No tensor of magnitudes or powers is made. Powers and their sum have an exponent of their own, so they neither
     overflow nor underflow on the way; their error is in docs/order.md. An ``ord`` of 2^40 or more counts as infinite.
     NaN among the elements gives NaN, but for ``ord`` 0. The norm of no elements is 0. Gradients are those of torch.
+    Complex elements have the order 2 alone: other magnitudes would be a rounded copy of them, ``x.abs()``.
 
     Args:
-        x: tensor of a floating type, of any shape and strides.
+        x: tensor of a floating type, of any shape and strides; of order 2, of a complex one too.
         ord: the order, any real number.
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
@@ -106,13 +107,15 @@ def norm2(
     Squares and their sum neither overflow nor underflow on the way: those of float16, bfloat16 and float32 are exact in
     float64 and add there, those of float64 add as in float64 with an exponent that has no end. The root rounds once in
     float64, then to the output type. The norm of no elements is 0. The gradient of a norm that is 0 is 0, as that of
-    :func:`torch.linalg.vector_norm`. Under autocast on CUDA the result is float32, as that of :func:`torch.norm`.
+    :func:`torch.linalg.vector_norm`. Under autocast on CUDA the result is float32, as that of :func:`torch.norm`. A
+    complex number counts by its magnitude, and the result is real.
 
     Args:
-        x: tensor of a floating type, of any shape and strides.
+        x: tensor of a floating or a complex type, of any shape and strides.
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
-        dtype: floating output type; by default that of ``x``. Elements are not rounded to it first.
+        dtype: floating output type; by default that of ``x``, or of its parts. Elements are not rounded to it first. A
+            complex ``x`` also takes a complex type, as in torch, which names that of its parts.
         mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
         out: written to and returned, as in :func:`sum`.
 

@@ -62,13 +62,14 @@ def sumsq(
     Each square is rounded once, in the compute type; then they are added as in :func:`sum`. float16, bfloat16 and
     float32 accumulate in float32, float64 in float64, integers and bool in int64 with wrap-around, or in float64 for a
     floating output type. A square may overflow or underflow. In mode ``"exact"``, of float16, bfloat16 and float32, no
-    square does: the real-number sum is rounded once (docs/exact.md). The sum of no elements is 0.
+    square does: the real-number sum is rounded once (docs/exact.md). The sum of no elements is 0. A complex
+    number counts by its squared magnitude, as the squares of its two parts, and the result is real.
 
     Args:
         x: tensor of any shape and strides.
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
-        dtype: output type, as in :func:`sum`.
+        dtype: output type, as in :func:`sum`; of complex elements a floating one, or the complex one of such parts.
         mode: ``"deterministic"``, ``"atomic"`` or, not for float64, ``"exact"``.
         where: as in :func:`sum`.
         out: written to and returned, as in :func:`sum`.

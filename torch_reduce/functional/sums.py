@@ -26,7 +26,8 @@ def sum(
     wrap-around. With a floating output type, sums of integers are exact: those of int64 and uint64 accumulate in 128
     bits. The result is rounded once, to the output type. A zero sum is +0. The sum of no elements is 0. Finite elements
     may overflow on the way. In mode ``"exact"`` they cannot: floating elements add without error, whatever their order
-    and range, and the real-number sum is rounded once (docs/exact.md).
+    and range, and the real-number sum is rounded once (docs/exact.md). The real and the imaginary part of a complex sum
+    are the sums of real and of imaginary parts; a complex ``x`` has a complex result.
 
     Args:
         x: tensor of any shape and strides.
@@ -48,8 +49,8 @@ def sum(
         TypeError: ``x`` is no tensor, a dim no integer, ``keepdim`` no bool.
         RuntimeError: a dim is repeated; ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
         ValueError: the mode is unknown.
-        NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised), or the mode is not
-            available for it.
+        NotImplementedError: the dtype is not one of those accepted (float8, quantised), or the mode is not available
+            for it; a complex ``x`` and a result that is not.
     """
     return call(ops.sum, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
 
@@ -70,7 +71,8 @@ def mean(
 
     The sum, as :func:`sum` accumulates it, is divided once by the number of elements, in the compute type (float64 for
     integers), and rounded once to the output type. The sum may overflow where the mean would not; in mode ``"exact"``
-    it cannot, and the real-number mean of floating elements is rounded once. The mean of no elements is NaN.
+    it cannot, and the real-number mean of floating elements is rounded once. The mean of no elements is NaN. Complex
+    elements are as in :func:`sum`.
 
     Args:
         x: tensor of any shape and strides.

@@ -14,13 +14,15 @@ from torch import Tensor
 
 from .._twins import Dims, reduced_dims
 from .extremes import extreme_of
-from .meaning import MEANING, NORMS, Meaning, of_order
+from .meaning import APART, MEANING, NORMS, TOGETHER, Meaning, of_order
 from .order import canonical
 from .rounding import FORMAT, numpy_type, round_once, to_odd
 from .types import compute_dtype, output_dtype
 
 __all__ = [
+    "APART",
     "MEANING",
+    "TOGETHER",
     "Meaning",
     "canonical",
     "compute_dtype",
@@ -60,8 +62,11 @@ def model(
     ord: float = 2,
 ) -> Tensor:
     """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor. Of two results, the last
-    dim holds both. ``count``, of the result's shape, is what is divided by in place of the number of elements.
+    dim holds both. ``count``, of the result's shape, is what is divided by in place of the number of elements. Complex
+    elements are for ``sum``, ``mean``, ``sumsq`` and norms of order 2.
     """
+    if x.is_complex():
+        return _of_parts(x, dim, keepdim, op=op, dtype=dtype, count=count)
     other = NORMS.get(ord) if op == "norm" else op
     meaning, op = (of_order(ord), op) if other is None else (MEANING[other], other)
     shape = result_shape(x.shape, dim, keepdim, op=op)
@@ -93,6 +98,17 @@ def model(
         if meaning.second is not None:
             result = np.stack([result, meaning.second(total, n)], -1)
         return round_once(result, dtype).reshape(shape)
+
+
+def _of_parts(x: Tensor, dim: Dims, keepdim: bool, *, op: str, dtype: torch.dtype | None, **more: Any) -> Tensor:
+    """Of complex elements: of their real and their imaginary parts, apart or together."""
+    real = (dtype or x.dtype).to_real()
+    if op in APART:
+        parts = torch.view_as_real(x.resolve_conj()).unbind(-1)
+        return torch.complex(*(model(part, dim, keepdim, op=op, dtype=real, **more) for part in parts))
+    dims = [*reduced_dims(x.ndim, dim), x.ndim]
+    result = model(torch.view_as_real(x.resolve_conj()), dims, keepdim, op=op, dtype=real, **more)
+    return result.squeeze(-1) if keepdim else result
 
 
 def _exact_sum(elements: Tensor, meaning: Meaning, count: Tensor | None) -> np.ndarray:

@@ -157,6 +157,8 @@ MEANING = {
 
 
 MEANING["norm"] = MEANING["norm2"]
+APART, TOGETHER = ("sum", "mean"), ("sumsq", "norm2", "norm")
+"""Operators that take complex elements: both parts of a number have a result each, or are reduced together."""
 
 
 NORMS: dict[float, str] = {0: "norm0", 1: "norm1", 2: "norm2", math.inf: "norm_inf", -math.inf: "norm_minus_inf"}

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/library.h>
 
+#include "../dispatch/complex.h"
 #include "../dispatch/register.h"
 #include "../dispatch/two.h"
 #include "reduce_backward.h"
@@ -20,6 +21,7 @@ struct Autograd {
         rest.highestPriorityTypeId() == c10::DispatchKey::CPU) {
       return redispatch(rest, r, self);
     }
+    if (self.is_complex()) return call_complex(r, self);
     at::Tensor result = [&] {
       const at::AutoDispatchBelowADInplaceOrView below;
       return redispatch(rest, r, self);

@@ -1,6 +1,7 @@
 // What CPU and CUDA share: check, allocate or accept the output, describe, run.
 #pragma once
 
+#include "../dispatch/complex.h"
 #include "../dispatch/register.h"
 
 namespace torch_reduce {
@@ -12,6 +13,7 @@ namespace torch_reduce {
 template <class Device>
 struct Strided {
   static at::Tensor make(c10::DispatchKeySet, const Request& r, const at::Tensor& self) {
+    if (self.is_complex()) return call_complex(r, self);
     const Checked checked = check(r, self);
     Device::permit(r, checked, self);
     const auto sizes = result_sizes(r, checked, self.sizes());
@@ -21,11 +23,20 @@ struct Strided {
     return out;
   }
 
-  static at::Tensor& into(c10::DispatchKeySet, const Request& r, const at::Tensor& self, at::Tensor& out) {
+  static at::Tensor& into(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self, at::Tensor& out) {
     const Checked checked = check(r, self, out.scalar_type());
     const auto sizes = result_sizes(r, checked, self.sym_sizes());
     const bool resizes = check_out(r, checked, self, sizes, out);
     check_no_overlap(r, self, out, resizes);
+    if (self.is_complex()) {
+      of_parts(r, checked, self, [&](const Request& real, const at::Tensor& view) {
+        Device::permit(real, check(real, view), view);
+        if (resizes) out.resize__symint(sizes);
+        at::Tensor parts = parts_of_out(r, real, out);
+        return into(keys, real, view, parts);
+      });
+      return out;
+    }
     Device::permit(r, checked, self);
     if (resizes) out.resize__symint(sizes);
     Device::run(r, checked, self, out);

@@ -9,6 +9,7 @@
 
 #include "by_name.h"
 #include "call.h"
+#include "complex.h"
 
 namespace torch_reduce {
 namespace {
@@ -87,12 +88,17 @@ bool has_integer_identity(Op op) {
 
 // The mask in the tensor's shape.
 at::Tensor call_masked(Request r, at::Tensor self, const at::Tensor& mask) {
+  TORCH_CHECK(at::is_expandable_to(mask.sym_sizes(), self.sym_sizes()), "reduce::", name(r), ": where of shape ",
+              mask.sym_sizes(), " does not broadcast to the input's, ", self.sym_sizes());
+  if (self.is_complex()) {
+    return call_complex(r, self, [&](const Request& real, const at::Tensor& view) {
+      return call_masked(real, view, mask.unsqueeze(-1));
+    });
+  }
   if (!has_integer_identity(r.op) && !self.is_floating_point()) {
     if (!r.dtype) r.dtype = c10::get_default_dtype_as_scalartype();
     self = self.to(at::kDouble);  // in which it computes
   }
-  TORCH_CHECK(at::is_expandable_to(mask.sym_sizes(), self.sym_sizes()), "reduce::", name(r), ": where of shape ",
-              mask.sym_sizes(), " does not broadcast to the input's, ", self.sym_sizes());
   return call_of_two(r, self, mask.expand_symint(self.sym_sizes()));
 }
 

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "../dispatch/complex.h"
 #include "../dispatch/two.h"
 #include "../planning/planning.h"
 #include "../schema/request.h"
@@ -191,11 +192,9 @@ Request request_of(c10::string_view op, at::OptionalIntArrayRef dim, std::option
   return scan_request(*scan, *dim, dtype);
 }
 
-std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
-                    std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view family, int64_t vector,
-                    c10::string_view device, const std::optional<at::Tensor>& other) {
-  Request r = request_of(op, dim, dtype, mode);
-  if (other) r.role = role_of(r);
+// On an empty `device`, that of the tensor.
+std::string explain_request(const Request& r, const at::Tensor& self, c10::string_view family, int64_t vector,
+                            c10::string_view device, const at::Tensor* other) {
   const Checked checked = other ? check_two(r, self, *other) : check(r, self);
   TORCH_CHECK_VALUE(device.empty() || device == "cuda" || device == "cpu",
                     "reduce: device is \"cpu\" or \"cuda\", got \"", device, "\"");
@@ -203,9 +202,16 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
                     " tensor needs device= to be explained for");
   TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "reduce: a tensor of layout ", self.layout(),
                               " cannot be explained; accepted are strided ones");
+  if (self.is_complex()) {
+    return of_parts(r, checked, self, [&](const Request& real, const at::Tensor& view) {
+      if (!other) return explain_request(real, view, family, vector, device, nullptr);
+      const at::Tensor beside = other->unsqueeze(-1).expand(view.sizes());
+      return explain_request(real, view, family, vector, device, &beside);
+    });
+  }
   const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
   const auto sizes = result_sizes(r, checked, self.sizes());
-  const Problem p = make_problem(r, checked, self, result_strides<int64_t>(r, sizes), other ? &*other : nullptr);
+  const Problem p = make_problem(r, checked, self, result_strides<int64_t>(r, sizes), other);
 
   Json json;
   json.add("device", on_cuda ? "cuda" : "cpu")
@@ -227,6 +233,14 @@ std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::st
                cpu_work_for(p, at::get_num_threads()).plan);
   }
   return json.str();
+}
+
+std::string explain(const at::Tensor& self, at::OptionalIntArrayRef dim, c10::string_view op,
+                    std::optional<at::ScalarType> dtype, c10::string_view mode, c10::string_view family, int64_t vector,
+                    c10::string_view device, const std::optional<at::Tensor>& other) {
+  Request r = request_of(op, dim, dtype, mode);
+  if (other) r.role = role_of(r);
+  return explain_request(r, self, family, vector, device, other ? &*other : nullptr);
 }
 
 std::string show_tuning() {

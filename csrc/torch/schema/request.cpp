@@ -52,9 +52,45 @@ Mode parse_mode(c10::string_view mode) {
                     "\"; the modes are \"atomic\", \"deterministic\" and \"exact\"");
 }
 
+// The operators of which it is true, in words.
+std::string names_with(bool (*is_true)(Op)) {
+  std::vector<std::string> names;
+  for (int i = 0; i < kOps; ++i) {
+    if (is_true(static_cast<Op>(i))) names.emplace_back(name(static_cast<Op>(i)));
+  }
+  std::string all;
+  for (size_t i = 0; i < names.size(); ++i) all += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
+  return all;
+}
+bool has_exact(Op op) { return traits_of(op).has_exact; }
+bool takes_complex(Op op) { return parts_of({op, std::nullopt}) != Parts::Refused; }
+
+bool is_accepted_complex(at::ScalarType type) { return type == at::kComplexFloat || type == at::kComplexDouble; }
+
+// The type of the parts if they are reduced together: dtype= names it, or the complex type of such parts, which torch's
+// norm asks for.
+at::ScalarType complex_result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
+  const bool together = parts_of(r) == Parts::Together;
+  const auto type_of = [&](at::ScalarType type) {
+    return together && is_accepted_complex(type) ? at::toRealValueType(type) : type;
+  };
+  TORCH_CHECK(!r.dtype || !out || *out == type_of(*r.dtype), "reduce::", name(r), ": dtype is ", *r.dtype,
+              " but out has dtype ", *out);
+  const auto type = out ? *out : type_of(r.dtype.value_or(in));
+  TORCH_CHECK_NOT_IMPLEMENTED(together || is_accepted_complex(type), "reduce::", name(r), ": a result of dtype ", type,
+                              " is not supported of complex elements; accepted are complex64 and complex128");
+  TORCH_CHECK(!together || at::isFloatingType(type), "reduce::", name(r), ": the result needs a floating dtype, got ",
+              type, "; name one with dtype=");
+  TORCH_CHECK_NOT_IMPLEMENTED(!together || find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
+                              " is not supported; accepted are ", kAccepted);
+  return type;
+}
+
 at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
+  if (is_accepted_complex(in) && parts_of(r) != Parts::Refused) return complex_result_type(r, in, out);
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r), ": the dtype ", in,
-                              " of the input is not supported; accepted are ", kAccepted);
+                              " of the input is not supported; accepted are ", kAccepted,
+                              "; complex64 and complex128 are for ", names_with(takes_complex));
   TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r),
               ": the input needs a floating dtype, got ", in);
   if (!takes_dtype(signature_of(r.op))) {
@@ -88,17 +124,6 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
 bool is_zero(const c10::SymInt& size) {
   const auto known = size.maybe_as_int();
   return known ? *known == 0 : TORCH_GUARD_OR_FALSE(size.sym_eq(0));
-}
-
-// The operators that have mode "exact", in words.
-std::string names_with_exact() {
-  std::vector<std::string> names;
-  for (int i = 0; i < kOps; ++i) {
-    if (traits_of(static_cast<Op>(i)).has_exact) names.emplace_back(name(static_cast<Op>(i)));
-  }
-  std::string all;
-  for (size_t i = 0; i < names.size(); ++i) all += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
-  return all;
 }
 
 // A maximum of nothing has no value.
@@ -162,6 +187,18 @@ std::optional<Scan> find_scan(c10::string_view scan) {
 
 DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
 
+Parts parts_of(const Request& r) {
+  if (r.scan) return Parts::Refused;
+  switch (r.op) {
+#define TORCH_REDUCE_COMPLEX(Struct, parts) \
+  case Op::Struct:                          \
+    return Parts::parts;
+#include <torch_reduce/complex.def>
+    default:
+      return Parts::Refused;
+  }
+}
+
 DimMask reduced_dims(const Request& r, int64_t ndim) {
   TORCH_CHECK(ndim <= kMaxDims, "reduce::", name(r), ": a tensor has at most ", kMaxDims, " dims, got ", ndim);
   DimMask mask;
@@ -180,7 +217,8 @@ DimMask reduced_dims(const Request& r, int64_t ndim) {
 Checked check(const Request& r, const at::Tensor& self, std::optional<at::ScalarType> out) {
   const Checked checked{parse_mode(r.mode), reduced_dims(r, self.dim()), result_type(r, self.scalar_type(), out)};
   TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || traits_of(r.op).has_exact, "reduce::", name(r),
-                              ": mode \"exact\" is for ", names_with_exact(), "; use \"deterministic\" or \"atomic\"");
+                              ": mode \"exact\" is for ", names_with(has_exact),
+                              "; use \"deterministic\" or \"atomic\"");
   TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || r.role != Role::Mask, "reduce::", name(r),
                               ": mode \"exact\" takes no mask; use \"deterministic\" or \"atomic\"");
   const bool adds_products = r.role == Role::Factor || traits_of(r.op).squares;

@@ -47,6 +47,10 @@ TR_SHARED std::optional<Scan> find_scan(c10::string_view name);
 // The core's name of a type that check() has let through.
 DType to_dtype(at::ScalarType type);
 
+// What becomes of the two parts of complex elements (complex.def); most operators refuse these.
+enum class Parts { Refused, Apart, Together };
+Parts parts_of(const Request& request);
+
 // A request that fits its tensor.
 struct Checked {
   Mode mode;
