@@ -63,7 +63,7 @@ std::string names_with(bool (*is_true)(Op)) {
   return all;
 }
 bool has_exact(Op op) { return traits_of(op).has_exact; }
-bool takes_complex(Op op) { return parts_of({op, std::nullopt}) != Parts::Refused; }
+bool takes_complex(Op op) { return parts_of({op, std::nullopt, false, std::nullopt}) != Parts::Refused; }
 
 bool is_accepted_complex(at::ScalarType type) { return type == at::kComplexFloat || type == at::kComplexDouble; }
 
