@@ -130,6 +130,14 @@ def of_two() -> Iterator[Work]:
                 lambda x, m, d=dims: torch_reduce.sum(x, d, where=m), lambda x, m, d=dims: torch.where(m, x, 0).sum(d),
                 kept * dtype.itemsize, Beside(lambda x: torch.rand_like(x, dtype=F32) < 0.5), n,
             )  # fmt: skip
+            if n < 1 << 26:
+                continue
+            yield Work(
+                f"dot exact {where}", shape, dtype,
+                lambda x, y, d=dims: torch_reduce.dot(x, y, d, mode="exact"),
+                lambda x, y, d=dims: (x.double() * y).sum(d).to(x.dtype),
+                kept * dtype.itemsize, Beside(torch.randn_like), n * dtype.itemsize,
+            )  # fmt: skip
 
 
 def measure(work: Work, limit: Limit, flush: Flush, rounds: int) -> dict:
