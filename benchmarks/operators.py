@@ -68,7 +68,13 @@ def promises(name: str) -> list[str]:
     """By mode; of an operator without modes, the first."""
     if not any(argument.name == "mode" for argument in _schema(name).arguments):
         return ["bits", "", ""]
-    return ["bits", "error", "one rounding" if _works(lambda: _call(name, mode="exact")(_x())) else ""]
+    return ["bits", "error", "one rounding" if _any_exact(name) else ""]
+
+
+def _any_exact(name: str) -> bool:
+    """Whether mode "exact" is there, of a type at least."""
+    exact = _call(name, mode="exact")
+    return any(_works(lambda dtype=dtype: exact(_x(dtype))) for dtype in (torch.float64, torch.float32))
 
 
 def types(name: str) -> str:

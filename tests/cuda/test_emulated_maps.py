@@ -31,7 +31,7 @@ def test_rows_of_a_cta(kernels, name, dtype):
     ):
         x = values(rows, n, dtype, start=i)
         inputs = inputs_of(name, special(x) if i % 2 else x, affine=i % 3 > 0)
-        case = Case(name, rows, n, i % 3, i % 2, out_offset=i % 4, sms=i % 2 * 4, backward=i % 2 == 0)
+        case = Case(name, rows, n, i % 3, i % 2, out_offset=i % 4, sms=(i % 3 > 0) * 4, backward=i % 2 == 0)
         planned = run(kernels, case, inputs)
         lanes.add(planned.log_lanes)
         warps.add(planned.log_warps)

@@ -24,7 +24,7 @@
 
 namespace emulator {
 
-constexpr size_t kMostShared = 227 << 10;  // of a CTA, on Hopper
+constexpr size_t kMostShared = 227 << 10;  // of a CTA, on Hopper; what a kernel of less may have, its launch says
 constexpr size_t kGap = 64;                // behind it, which nobody may write to
 constexpr int kPoison = 0x7f;              // makes large numbers of every type: a kernel must not count on zeros
 
@@ -91,6 +91,7 @@ struct Launch {
   bool dependent;
   int cluster = 1;
   int carveout = -1;
+  int64_t most_shared_bytes = 0;
 };
 
 extern __shared__ __align__(16) unsigned char shared[];  // memory.cpp
@@ -99,7 +100,9 @@ template <class Args>
 cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l) {
   const bool whole = l.block % emulator::kWarp == 0 && l.cluster > 0 && l.grid % l.cluster == 0;
   const auto shared_bytes = static_cast<size_t>(l.shared_bytes);
-  if (!whole || l.grid < 1 || l.block > emulator::kMostThreads || shared_bytes > emulator::kMostShared) {
+  const auto most_shared = static_cast<size_t>(std::max<int64_t>(l.most_shared_bytes, 48 << 10));
+  if (!whole || l.grid < 1 || l.block > emulator::kMostThreads || shared_bytes > most_shared ||
+      most_shared > emulator::kMostShared) {
     return cudaErrorInvalidValue;
   }
   struct Call {

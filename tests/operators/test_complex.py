@@ -148,7 +148,13 @@ def test_refused_output_types(op, device):
     with (
         pytest.raises(NotImplementedError, match="exact") if op in TOGETHER else pytest.raises(ValueError, match="mode")
     ):
-        run(x, 1, mode="exact" if op in TOGETHER else "fast")
+        run(x.to(torch.complex128), 1, mode="exact" if op in TOGETHER else "fast")
+
+
+def test_exact_squares(device):
+    x = numbers((4, 300), torch.complex64, device)
+    parts = torch_reduce.sumsq(torch.view_as_real(x), [1, 2], mode="exact")
+    assert_same_bits(torch_reduce.sumsq(x, 1, mode="exact"), parts)
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if op not in TAKEN])

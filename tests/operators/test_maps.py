@@ -62,7 +62,7 @@ def test_long_rows(device, name):
 @every_dtype
 def test_special_values(device, name, dtype):
     for n in (1, 3, 300, 2100):
-        inputs = inputs_of(name, special(values(6, n, dtype, start=n)))
+        inputs = inputs_of(name, special(values(12, n, dtype, start=n)))
         assert_same_bits(run(name, inputs, device), inputs.expected, f"{name} {n}")
 
 

@@ -1,6 +1,7 @@
 """Which modules are an RMS norm, whatever their class: by what they have, and by what they compute."""
 
 import copy
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,8 @@ def _eps_of(module: torch.nn.Module) -> float | None:
 
 
 def _tried(module: torch.nn.Module, x: Tensor, weight: Tensor) -> Tensor | None:
+    if len(inspect.signature(type(module).forward).parameters) != 2:  # a gated norm may be called with its gate
+        return None
     probe = copy.copy(module)
     probe.__dict__["_parameters"] = {"weight": weight}
     try:

@@ -162,6 +162,8 @@ def group_norm(
         )
     channels.check_values(input, num_groups)
     channels.check_group_parameters(input, weight, bias)
+    if input.is_cuda and torch.is_autocast_enabled("cuda") and input.dtype != torch.float64:
+        input = input.float()  # as torch's
     x = input if weight is None and bias is None else channels.computed(input)
     groups = x.reshape(input.shape[0], num_groups, input.shape[1] // num_groups, *input.shape[2:])
     normal = layer_norm(groups, groups.shape[2:], eps=eps).reshape(input.shape)

@@ -180,9 +180,9 @@ def masked_lm_loss(
 
 
 def _loss(logits: Tensor, labels: Tensor, classes: int, items: Tensor | int | None, ignore_index: int) -> Tensor:
-    labels = labels.view(-1).to(logits.device)
+    labels = labels.reshape(-1).to(logits.device)
     # In the compute type, as these losses are.
-    rows, _ = torch.ops.reduce._cross_entropy(logits.view(-1, classes), labels, 1, ignore_index, 0.0, 0.0)
+    rows, _ = torch.ops.reduce._cross_entropy(logits.reshape(-1, classes), labels, 1, ignore_index, 0.0, 0.0)
     if items is None:
         items = (labels != ignore_index).sum()
     return reduce_sum(rows) / (items.to(rows.device) if isinstance(items, Tensor) else items)

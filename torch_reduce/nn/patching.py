@@ -46,7 +46,12 @@ def patch(model: nn.Module) -> Patch:
 
     A function that ``forward`` itself calls, such as ``torch.nn.functional.softmax``, is not seen, and stays.
 
-    A patched model can be copied, pickled and compiled. Patching it again replaces what it has got since.
+    What is an RMS norm is found by calling modules that look like one, up to three times, with their parameters
+    replaced. In transformers, models that share a config share its attention, and so this change of it.
+
+    A patched model can be copied by ``copy.deepcopy``, pickled and compiled, but not replicated by
+    ``torch.nn.DataParallel``: what is replaced keeps the module that it belongs to. Patching it again replaces what it
+    has got since.
 
     Args:
         model: any module, of any floating dtypes, on any devices.

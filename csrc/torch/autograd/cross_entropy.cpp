@@ -4,6 +4,7 @@
 // + z l^2, in the compute type.
 #include <ATen/ATen.h>
 #include <ATen/WrapDimUtils.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
@@ -161,8 +162,8 @@ void check_target(const char* name, const at::Tensor& self, const at::Tensor& ta
                     at::SymIntArrayRef(sizes), ", that of the input without its classes; got ", target.sym_sizes());
 }
 
-at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index, double smoothing,
-                         c10::string_view reduction, double z) {
+at::Tensor cross_entropy_as(at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t ignore_index,
+                            double smoothing, c10::string_view reduction, double z) {
   TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::cross_entropy: the input needs a dim of classes");
   TORCH_CHECK_VALUE(reduction == "mean" || reduction == "sum" || reduction == "none", reduction,
                     " is not a valid value for reduction");
@@ -170,11 +171,22 @@ at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64
   const int64_t dim = self.dim() == 1 ? 0 : 1;
   check_target("cross_entropy", self, target, dim);
   const at::Tensor of_rows = std::get<0>(losses_op().call(self, target, dim, ignore_index, smoothing, z));
-  if (reduction == "none") return of_rows.to(self.scalar_type());
+  if (reduction == "none") return of_rows.to(type);
   const at::Tensor total = call(Request{Op::Sum, {}, false, std::nullopt}, of_rows);
-  if (reduction == "sum") return total.to(self.scalar_type());
+  if (reduction == "sum") return total.to(type);
   const at::Tensor count = call(Request{Op::CountNonzero, {}, false, std::nullopt}, target != ignore_index);
-  return (total / count).to(self.scalar_type());
+  return (total / count).to(type);
+}
+at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index, double smoothing,
+                         c10::string_view reduction, double z) {
+  return cross_entropy_as(self.scalar_type(), self, target, ignore_index, smoothing, reduction, z);
+}
+// Under autocast, torch's is of float32. Losses are computed in that; so logits need no copy.
+at::Tensor cross_entropy_of_autocast(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index,
+                                     double smoothing, c10::string_view reduction, double z) {
+  const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastCUDA);
+  const bool casts = at::autocast::is_eligible(self, at::kCUDA);
+  return cross_entropy_as(casts ? at::kFloat : self.scalar_type(), self, target, ignore_index, smoothing, reduction, z);
 }
 
 at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
@@ -194,6 +206,7 @@ TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   m.impl("_logits_backward", torch::CppFunction::makeFallthrough());
   m.impl("_cross_entropy_backward", torch::CppFunction::makeFallthrough());
 }
+TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) { m.impl("cross_entropy", TORCH_FN(cross_entropy_of_autocast)); }
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
   m.impl("cross_entropy", TORCH_FN(cross_entropy));
   m.impl("logprobs", TORCH_FN(logprobs));

@@ -203,7 +203,7 @@ class LanePlaces {
       are_plain &= combine_elements<O>(root, [&](auto& how, auto& to) {
         using Value = std::decay_t<decltype(to[0])>;
         Value leaf[V];
-        if (!whole || s >= kLoads) {  // there may be none
+        if (!whole || s >= kLoads) {  // there may be none, but a tree is of something
 #pragma unroll
           for (Value& l : leaf) l = nothing<Value>();
         }
@@ -214,7 +214,8 @@ class LanePlaces {
         }
         to[0] = tree_by(how, leaf);
       });
-      set[s] = root[0];
+      const bool has_any = s < kLoads && (whole || p.left > place_of(s));
+      set[s] = has_any ? root[0] : O::template identity<Acc>();
     }
     if constexpr (keeps) kept_ |= static_cast<unsigned>(are_plain) << p.number;
     if (lanes == kWarp) return tree_across_warp_and_sets<O, kSets>(set);

@@ -42,8 +42,14 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
   const auto kernel = !vectors          ? map<M, In, Word, Places::Any>
                       : plan.loads == 1 ? map<M, In, Word, Places::OneVector>
                                         : map<M, In, Word, Places::Vectors>;
-  const Launch l{plan.grid, plan.block, plan.shared_bytes,
-                 stream,    dependent,  plan.in_cluster ? static_cast<int>(plan.units) : 1};
+  const Launch l{plan.grid,
+                 plan.block,
+                 plan.shared_bytes,
+                 stream,
+                 dependent,
+                 plan.in_cluster ? static_cast<int>(plan.units) : 1,
+                 -1,
+                 plan.most_shared_bytes};
   if (plan.launches == 1) return start(kernel, args, l);
   args.meets = Meets::LeavesPartials;
   const cudaError_t status = start(kernel, args, l);

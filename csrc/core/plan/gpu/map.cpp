@@ -20,7 +20,7 @@ bool are_vectors(const MapProblem& p, int64_t MapStrides::* stride, DType type, 
 }
 
 // Of a CTA. An SM keeps 1 KiB for each, and static shared memory is beside it.
-int64_t most_shared_bytes(const Gpu& gpu) { return gpu.shared_bytes - (8 << 10); }
+int64_t most_shared_bytes(const Gpu& gpu) { return std::max<int64_t>(gpu.shared_bytes, 64 << 10) - (8 << 10); }
 
 }  // namespace
 
@@ -50,14 +50,16 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   const auto warps_for = [&](int most) {
     return log2_above(std::min<int64_t>(ceil_div(chunks, plan.warp_chunks), most));
   };
+  plan.most_shared_bytes = most_shared_bytes(gpu);
   plan.log_warps = warps_for(tuning::kMapWarps);
+  while ((int64_t{plan.warp_chunks} << plan.log_warps) * piece > plan.most_shared_bytes) --plan.log_warps;
   const auto count_units = [&] { return ceil_div(chunks, int64_t{plan.warp_chunks} << plan.log_warps); };
   // A cluster has room for long rows if its CTAs have.
-  if (count_units() > gpu.cluster_ctas && tuning::kMapMostWarps * plan.warp_chunks * piece <= most_shared_bytes(gpu)) {
+  if (count_units() > gpu.cluster_ctas && tuning::kMapMostWarps * plan.warp_chunks * piece <= plan.most_shared_bytes) {
     plan.log_warps = warps_for(tuning::kMapMostWarps);
   }
   while (count_units() > gpu.cluster_ctas && plan.warp_chunks < tuning::kMapMostChunks &&
-         (int64_t{2} * plan.warp_chunks << plan.log_warps) * piece <= most_shared_bytes(gpu)) {
+         (int64_t{2} * plan.warp_chunks << plan.log_warps) * piece <= plan.most_shared_bytes) {
     plan.warp_chunks *= 2;
   }
   plan.units = count_units();

@@ -22,7 +22,7 @@ struct MapPlan {
   bool reads_vectors = false, writes_vectors = false;  // rows lie side by side at multiples of 16 bytes
   int64_t grid = 1;
   int block = 0;
-  int64_t shared_bytes = 0;
+  int64_t shared_bytes = 0, most_shared_bytes = 0;  // of a CTA; and of any plan on this GPU
   int launches = 1;
   int64_t scratch_bytes = 0;
 };
