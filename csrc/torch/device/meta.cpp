@@ -4,6 +4,7 @@
 
 #include "../dispatch/register.h"
 #include "exact.h"
+#include "logits.h"
 #include "two.h"
 
 namespace torch_reduce {
@@ -34,11 +35,11 @@ at::Tensor of_two_meta(const at::Tensor& self, const at::Tensor& other, c10::str
 }
 
 at::Tensor logits(const at::Tensor& self, int64_t dim) {
-  const auto type = self.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const Request r{Op::LogSumExp, at::IntArrayRef(dim), false, type};
-  auto sizes = result_sizes(r, check(r, self), self.sym_sizes());
+  const Request r = request_of_logits(self, dim);
+  const Checked checked = check(r, self);
+  auto sizes = result_sizes(r, checked, self.sym_sizes());
   sizes.push_back(2);
-  return at::empty_symint(sizes, self.options().dtype(type));
+  return at::empty_symint(sizes, self.options().dtype(checked.type));
 }
 
 at::Tensor accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {

@@ -62,7 +62,7 @@ struct MapKernels {
     static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_logits", "").typed<Logits>();
     const at::ScalarType compute = compute_type_of_map(self.scalar_type());
     LossInputs in{self, target, op.call(self, dim), {}, {}};
-    if (smoothing != 0) in.mean = call(Request{Op::Mean, at::IntArrayRef(dim), false, compute}, self);
+    if (smoothing != 0) in.mean = call(Request{kOfSmoothing, at::IntArrayRef(dim), false, compute}, self);
     const at::Tensor losses = Device::empty(target.sym_sizes(), compute, self);
     if constexpr (Device::kMostDims > 0) {
       const LossCall loss(in, dim, ignore_index, smoothing, z, {}, Device::kMostDims);

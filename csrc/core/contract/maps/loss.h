@@ -3,8 +3,12 @@
 #pragma once
 
 #include "core/contract/maps/softmax.h"
+#include "core/contract/ops.h"
 
 namespace torch_reduce {
+
+// The reduction whose result, in two words, is kept of a row of logits, and that of which smoothing is a share.
+constexpr Op kOfLogits = Op::LogSumExp, kOfSmoothing = Op::Mean;
 
 template <class Word>
 using LogitsRow = LogSoftmax::Row<Word>;
