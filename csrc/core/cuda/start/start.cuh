@@ -16,8 +16,8 @@ struct Launch {
   bool dependent;     // programmatic dependent launch: starts when the kernel before allows it
   int cluster = 1;    // CTAs of a cluster
   int carveout = -1;  // for shared memory, in percent of what an SM has; -1: as the driver likes
-  // The most shared memory of any launch of the kernel on this GPU, where that is more than every kernel may have. It
-  // is kept with the kernel, and so the same in every call: another thread's may come in between.
+  // The most shared memory of any launch of the kernel on this GPU, where that is more than every kernel may have, else
+  // 0. It is kept with the kernel, and so the same in every call: another thread's may come in between.
   int64_t most_shared_bytes = 0;
 };
 
@@ -29,7 +29,7 @@ cudaError_t start(void (*kernel)(const Args), const Args& args, const Launch& l)
   config.dynamicSmemBytes = static_cast<size_t>(l.shared_bytes);
   config.stream = l.stream;
   constexpr int64_t kSharedOfAll = 44 << 10;  // 48 KiB with static memory; more needs the kernel's consent
-  if (l.shared_bytes > kSharedOfAll) {
+  if (l.shared_bytes > kSharedOfAll && l.most_shared_bytes > 0) {
     const cudaError_t status =
         cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(l.most_shared_bytes));
