@@ -70,7 +70,8 @@ bool is_unwatched() {
 bool match(const Function& f, PyObject* const* values, Py_ssize_t positional, PyObject* keywords, Given& given) {
   if (positional > f.positional) return false;
   constexpr Name kOfNorms[] = {kX, kOrd, kDim, kKeepdim};
-  for (Py_ssize_t i = 0; i < positional; ++i) given[f.takes[kOrd] ? kOfNorms[i] : i] = values[i];
+  for (Py_ssize_t i = 0; i < positional; ++i)
+    given[f.takes[kOrd] ? static_cast<Py_ssize_t>(kOfNorms[i]) : i] = values[i];
   const Py_ssize_t named = keywords ? PyTuple_Size(keywords) : 0;
   for (Py_ssize_t i = 0; i < named; ++i) {
     PyObject* keyword = PyTuple_GetItem(keywords, i);

@@ -34,7 +34,7 @@ at::Tensor of_two_meta(const at::Tensor& self, const at::Tensor& other, c10::str
   return at::empty_symint(result_sizes(r, checked, self.sym_sizes()), self.options().dtype(checked.type));
 }
 
-at::Tensor logits(const at::Tensor& self, int64_t dim) {
+at::Tensor logits_meta(const at::Tensor& self, int64_t dim) {
   const Request r = request_of_logits(self, dim);
   const Checked checked = check(r, self);
   auto sizes = result_sizes(r, checked, self.sym_sizes());
@@ -63,7 +63,7 @@ at::Tensor normalize(const at::Tensor& acc) {
 TORCH_LIBRARY_IMPL(reduce, Meta, m) {
   register_kernels<Meta>(m);
   m.impl("_of_two", TORCH_FN(of_two_meta));
-  m.impl("_logits", TORCH_FN(logits));
+  m.impl("_logits", TORCH_FN(logits_meta));
   m.impl("exact_accumulate", TORCH_FN(accumulate));
   m.impl("exact_round", TORCH_FN(round));
   m.impl("exact_normalize", TORCH_FN(normalize));
