@@ -235,8 +235,8 @@ def drawn(suite: str, count: int, largest: int, seed: int) -> list[Case]:
     return cases
 
 
-def random_shapes(quick: bool) -> list[Case]:
-    cases = drawn("random", 200, 30, seed=7)
+def random_shapes(quick: bool, seed: int = 7) -> list[Case]:
+    cases = drawn("random", 200, 30, seed)
     return cases[::10] if quick else cases
 
 
