@@ -195,7 +195,6 @@ def test_batch_norm_refuses():
         (RuntimeError, (x, ones(4), ones(4), ones(3)), {}, "weight should contain 4 elements not 3"),
         (RuntimeError, (x, ones(4), ones(4), None, ones(3)), {}, "bias should contain 4 elements not 3"),
         (ValueError, (x[:1, :, 0], None, None), {"training": True}, "more than 1 value per channel when training"),
-        (ValueError, (x, ones(4), ones(4)), {"eps": 0.0}, "batch_norm eps must be positive, but got 0.0"),
         (NotImplementedError, (x.int(), ones(4), ones(4)), {}, "int32"),
         (NotImplementedError, (x.int(), None, None), {"training": True}, "int32"),
     ]
@@ -205,6 +204,8 @@ def test_batch_norm_refuses():
                 run(*arguments, **keywords)
             assert caught.type is error
             assert run is torch.nn.functional.batch_norm or words in str(caught.value)
+    with pytest.raises(ValueError, match="batch_norm eps must be positive, but got 0.0"):  # as some releases of torch
+        functional.batch_norm(x, ones(4), ones(4), eps=0.0)
     with pytest.raises(RuntimeError, match="need an input of Double"):
         functional.batch_norm(x, ones(4).double(), ones(4))
     with pytest.raises(RuntimeError, match="at least 2 dimensions"):
