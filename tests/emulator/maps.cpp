@@ -34,6 +34,7 @@ int emulate_map(int map, int in_type, int out_type, int parameters, double epsil
                epsilon,
                std::min(alignment(x), alignment(second)),
                alignment(out),
+               std::min(alignment(weight), alignment(bias)),
                n};
   for (int d = 0; d < dims; ++d, strides += 3) add_dim(p, {sizes[d], {strides[0], strides[1], strides[2]}});
   p.along = {strides[0], strides[1], strides[2]};

@@ -61,15 +61,13 @@ struct LogSumExp : Traits {
   }
   // The same in two words of the compute type: a whole number, and what that lacks.
   template <class Acc>
-  static TR_HD word_of<Acc> first(Acc a) {
+  static TR_HD TwoParts<word_of<Acc>> parts(Acc a) {
+    using Word = word_of<Acc>;
     constexpr double kMagic = ExpOf<double>::kMagic;
+    const double reference = static_cast<double>(a.reference);
     const double log = log_of_normal(static_cast<double>(a.sum)), nearest = (log + kMagic) - kMagic;
-    return static_cast<word_of<Acc>>(static_cast<double>(a.reference) + nearest);
-  }
-  template <class Acc>
-  static TR_HD word_of<Acc> second(Acc a, int64_t) {
-    const double log = log_of_normal(static_cast<double>(a.sum)), whole = static_cast<double>(first(a));
-    return static_cast<word_of<Acc>>((static_cast<double>(a.reference) - whole) + log);
+    const Word whole = static_cast<Word>(reference + nearest);
+    return {whole, static_cast<Word>((reference - static_cast<double>(whole)) + log)};
   }
 };
 

@@ -23,6 +23,12 @@ struct Count {
 // whether they count.
 enum class Role : uint8_t { None, Factor, Mask };
 
+// A result in two words, whose sum it is.
+template <class Word>
+struct TwoParts {
+  Word first, second;
+};
+
 // Each operator's struct overrides what holds for it.
 struct Traits {
   // What is combined, by the compute type.
@@ -71,7 +77,7 @@ struct Traits {
   static constexpr bool has_correction = false;
   // second() makes another result of what was combined, for operators of two.
   static constexpr bool has_second = false;
-  // With a second result, the two are parts of one: first() takes the place of finish().
+  // With a second result, the two are the parts() of one.
   static constexpr bool has_parts = false;
   // Both are results of order-free operators of one word, `First` and `Second`.
   static constexpr bool has_two_extremes = false;

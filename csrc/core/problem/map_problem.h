@@ -21,7 +21,8 @@ struct MapProblem {
   Map map;
   DType in, out, parameters, compute;  // x and second; the result; weight and bias; all words of rows
   double epsilon;
-  int alignment, out_alignment;  // the largest power of two up to 16 that divides the addresses of x and second, of out
+  // The largest power of two up to 16 that divides the addresses of x and second; of out; of weight and bias.
+  int alignment, out_alignment, parameter_alignment;
   int64_t n = 1, rows = 1;
   MapStrides along{1, 1, 1};  // a row
   int dims = 0;               // of rows, outermost first, without those that walk memory as one
@@ -36,6 +37,19 @@ constexpr DType compute_type_of_map(DType in) { return in == DType::Float64 ? in
 
 // Adds a dim of rows inside of those that are there.
 TR_SHARED void add_dim(MapProblem& problem, const MapDim& dim);
+
+// Where a row begins.
+inline MapStrides place_of_row(const MapProblem& p, int64_t row) {
+  MapStrides at{0, 0, 0};
+  for (int d = p.dims - 1; d >= 0; --d) {
+    const int64_t i = row % p.dim[d].size;
+    row /= p.dim[d].size;
+    at.x += i * p.dim[d].stride.x;
+    at.second += i * p.dim[d].stride.second;
+    at.out += i * p.dim[d].stride.out;
+  }
+  return at;
+}
 
 inline bool is_empty(const MapProblem& p) { return p.rows == 0 || p.n == 0; }
 

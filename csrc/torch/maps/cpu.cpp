@@ -22,14 +22,14 @@ struct Cpu {
                                   address(in.weight),
                                   address(in.bias),
                                   address(in.row),
-                                  out.defined() ? out.mutable_data_ptr() : nullptr,
+                                  out.mutable_data_ptr(),
                                   written.defined() ? written.mutable_data_ptr() : nullptr};
     cpu::map(p, buffers, torch_threads());
   }
   static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {
     const int64_t* const bad = call.rows.compute == DType::Float64
-                                   ? cpu::loss_step(step, call.rows, loss_buffers<double>(step, in, out), call.options)
-                                   : cpu::loss_step(step, call.rows, loss_buffers<float>(step, in, out), call.options);
+                                   ? cpu::loss_step(step, call.rows, loss_buffers<double>(in, out), call.options)
+                                   : cpu::loss_step(step, call.rows, loss_buffers<float>(in, out), call.options);
     TORCH_CHECK_INDEX(bad == nullptr, "Target ", *bad, " is out of bounds.");
   }
 };

@@ -36,7 +36,7 @@ struct Cuda {
                                    address(in.weight),
                                    address(in.bias),
                                    address(in.row),
-                                   out.defined() ? out.mutable_data_ptr() : nullptr,
+                                   out.mutable_data_ptr(),
                                    written.defined() ? written.mutable_data_ptr() : nullptr,
                                    scratch.get()};
     C10_CUDA_CHECK(
@@ -49,8 +49,8 @@ struct Cuda {
       return cuda::launch_loss_step(step, call.rows, buffers, call.options, c10::cuda::getCurrentCUDAStream(),
                                     dependent);
     };
-    C10_CUDA_CHECK(call.rows.compute == DType::Float64 ? launch(loss_buffers<double>(step, in, out))
-                                                       : launch(loss_buffers<float>(step, in, out)));
+    C10_CUDA_CHECK(call.rows.compute == DType::Float64 ? launch(loss_buffers<double>(in, out))
+                                                       : launch(loss_buffers<float>(in, out)));
   }
 };
 

@@ -29,7 +29,10 @@ std::optional<int64_t> stride_of_row(const at::Tensor& t, RowDims row) {
   return stride ? *stride : 1;
 }
 
-int alignment(const at::Tensor& t) { return alignment_of(reinterpret_cast<uintptr_t>(t.const_data_ptr())); }
+// What is not given lies at 0, a multiple of everything.
+int alignment(const at::Tensor& t) {
+  return alignment_of(t.defined() ? reinterpret_cast<uintptr_t>(t.const_data_ptr()) : 0);
+}
 
 }  // namespace
 
@@ -60,11 +63,10 @@ void make_parameters_alike(const char* name, MapInputs& in) {
   }
 }
 
-MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, const at::Tensor& result, int most_dims) {
+MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, const at::Tensor& out, int most_dims) {
   if (!stride_of_row(in.x, row)) in.x = in.x.contiguous();
   if (in.second.defined() && !stride_of_row(in.second, row)) in.second = in.second.contiguous();
   const at::Tensor &x = in.x, &second = in.second.defined() ? in.second : in.x;
-  const at::Tensor& out = result.defined() ? result : x;  // what is not written may lie anywhere
   const at::Tensor& parameters = in.weight.defined() ? in.weight : in.bias;
   MapProblem p{map,
                to_dtype(x.scalar_type()),
@@ -73,7 +75,8 @@ MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, con
                to_dtype(compute_type_of_map(x.scalar_type())),
                epsilon,
                std::min(alignment(x), alignment(second)),
-               alignment(out)};
+               alignment(out),
+               std::min(alignment(in.weight), alignment(in.bias))};
   for (int64_t d = row.first; d < row.end; ++d) p.n *= x.size(d);
   p.along = {*stride_of_row(x, row), *stride_of_row(second, row), *stride_of_row(out, row)};
   for (int64_t d = 0; d < x.dim(); ++d) {
@@ -82,7 +85,7 @@ MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, con
   if (p.dims <= most_dims || is_empty(p)) return p;
   in.x = x.contiguous();
   if (in.second.defined()) in.second = second.contiguous();
-  return describe_map(map, in, row, epsilon, result, kMaxDims);
+  return describe_map(map, in, row, epsilon, out, kMaxDims);
 }
 
 }  // namespace torch_reduce

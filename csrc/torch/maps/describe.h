@@ -25,7 +25,7 @@ at::ScalarType compute_type_of_map(at::ScalarType type);
 void make_parameters_alike(const char* name, MapInputs& in);
 
 // Inputs whose rows are not at one stride each, or that have more dims of rows than `most_dims`, are replaced by
-// contiguous copies. `out` may be undefined.
+// contiguous copies.
 MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, const at::Tensor& out, int most_dims);
 
 }  // namespace torch_reduce

@@ -29,7 +29,7 @@ struct MapKernels {
     const bool widens = type == at::kDouble || !self.is_floating_point();
     MapInputs in{widens ? self.to(type) : self, {}, {}, {}, {}};
     check_map_dtype(name(map), in.x.scalar_type(), "the input");
-    return run(map, in, {d, d + 1}, 0, type, false).first;
+    return std::get<0>(run(map, in, {d, d + 1}, 0, type));
   }
 
   template <Map map>
@@ -38,7 +38,7 @@ struct MapKernels {
     const int64_t d = at::maybe_wrap_dim(dim, result.dim());
     check_pair(name(map), grad, result);
     MapInputs in{grad, result, {}, {}, {}};
-    return run(map, in, {d, d + 1}, 0, type, false).first;
+    return std::get<0>(run(map, in, {d, d + 1}, 0, type));
   }
 
   static Pair rms_norm(const at::Tensor& self, int64_t dims, const std::optional<at::Tensor>& weight, double eps) {
@@ -54,14 +54,14 @@ struct MapKernels {
   static at::Tensor logits_backward(const at::Tensor& self, const at::Tensor& row, int64_t dim) {
     const int64_t d = at::maybe_wrap_dim(dim, self.dim());
     MapInputs in{self, {}, {}, {}, row.contiguous()};
-    return run(Map::CrossEntropyBackward, in, {d, d + 1}, 0, self.scalar_type(), false).first;
+    return std::get<0>(run(Map::CrossEntropyBackward, in, {d, d + 1}, 0, self.scalar_type()));
   }
 
   static Pair cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t dim, int64_t ignore_index,
                             double smoothing, double z) {
     static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_logits", "").typed<Logits>();
     const at::ScalarType compute = compute_type_of_map(self.scalar_type());
-    LossInputs in{self, target, op.call(self, dim), {}, {}};
+    LossInputs in{self, target, op.call(self, dim), {}, {}, {}};
     if (smoothing != 0) in.mean = call(Request{kOfSmoothing, at::IntArrayRef(dim), false, compute}, self);
     const at::Tensor losses = Device::empty(target.sym_sizes(), compute, self);
     if constexpr (Device::kMostDims > 0) {
@@ -75,7 +75,7 @@ struct MapKernels {
   static at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target,
                                            const at::Tensor& row, int64_t dim, int64_t ignore_index, double smoothing,
                                            double z) {
-    LossInputs in{self, target, row.contiguous(), {}, grad.contiguous()};
+    LossInputs in{self, target, row.contiguous(), {}, {}, grad.contiguous()};
     c10::SymDimVector words(row.sym_sizes().begin(), row.sym_sizes().end());
     words.back() = traits_of(Map::CrossEntropyBackward).words_read;
     const at::Tensor rows = Device::empty(words, row.scalar_type(), self);
@@ -85,7 +85,7 @@ struct MapKernels {
       Device::run(LossStep::GradientRows, of_rows, in, rows);
       const at::Tensor result = logits_backward(self, rows, dim);
       const LossCall of_targets(in, dim, ignore_index, smoothing, z, result, Device::kMostDims);
-      in.row = rows;
+      in.gradient_row = rows;
       Device::run(LossStep::TargetGradients, of_targets, in, result);
       return result;
     }
@@ -97,7 +97,7 @@ struct MapKernels {
     check_pair(name(map), grad, self);
     MapInputs in{grad, self, weight.value_or(at::Tensor()), {}, row.contiguous()};
     make_parameters_alike(name(map), in);
-    return run(map, in, {self.dim() - dims, self.dim()}, 0, self.scalar_type(), false).first;
+    return std::get<0>(run(map, in, {self.dim() - dims, self.dim()}, 0, self.scalar_type()));
   }
 
   // In the compute type.
@@ -105,7 +105,7 @@ struct MapKernels {
   static at::Tensor norm_products(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims) {
     check_pair(name(map), grad, self);
     MapInputs in{grad, self, {}, {}, row.contiguous()};
-    return run(map, in, {self.dim() - dims, self.dim()}, 0, compute_type_of_map(self.scalar_type()), false).first;
+    return std::get<0>(run(map, in, {self.dim() - dims, self.dim()}, 0, compute_type_of_map(self.scalar_type())));
   }
 
   static void register_all(torch::Library& m) {
@@ -139,21 +139,19 @@ struct MapKernels {
     TORCH_CHECK(dims >= 1 && dims <= in.x.dim(), "reduce::", name(map), ": a row has from 1 to ", in.x.dim(),
                 " dims, got ", dims);
     make_parameters_alike(name(map), in);
-    auto [out, written] = run(map, in, {in.x.dim() - dims, in.x.dim()}, eps, in.x.scalar_type(), true);
-    return {out, written};
+    return run(map, in, {in.x.dim() - dims, in.x.dim()}, eps, in.x.scalar_type());
   }
 
-  // The result, if it has a type, and what is kept of rows.
-  static std::pair<at::Tensor, at::Tensor> run(Map map, MapInputs& in, RowDims row, double eps,
-                                               std::optional<at::ScalarType> type, bool writes) {
-    const at::Tensor out = type ? Device::empty(in.x.sym_sizes(), *type, in.x) : at::Tensor();
+  // The result, and what is kept of rows, if there is anything.
+  static Pair run(Map map, MapInputs& in, RowDims row, double eps, at::ScalarType type) {
+    const at::Tensor out = Device::empty(in.x.sym_sizes(), type, in.x);
     at::Tensor written;
-    if (writes) {
+    if (const int kept = traits_of(map).words_written; kept > 0) {
       c10::SymDimVector words;
       for (int64_t d = 0; d < in.x.dim(); ++d) {
         if (d < row.first || d >= row.end) words.push_back(in.x.sym_size(d));
       }
-      words.push_back(traits_of(map).words_written);
+      words.push_back(kept);
       written = Device::empty(words, compute_type_of_map(in.x.scalar_type()), in.x);
     }
     if constexpr (Device::kMostDims > 0) {
@@ -161,7 +159,7 @@ struct MapKernels {
         in.x = in.x.reshape(1);
         if (in.second.defined()) in.second = in.second.reshape(1);
       }
-      const at::Tensor result = out.defined() && out.dim() == 0 ? out.reshape(1) : out;
+      const at::Tensor result = out.dim() == 0 ? out.reshape(1) : out;
       const MapProblem p = describe_map(map, in, row, eps, result, Device::kMostDims);
       if (!is_empty(p)) Device::run(p, in, result, written);
     }

@@ -1,48 +1,11 @@
-#include "request.h"
-
 #include <ATen/MemoryOverlap.h>
 #include <ATen/WrapDimUtils.h>
-#include <c10/core/DefaultDtype.h>
 
 #include "core/problem/build_problem.h"
+#include "result_type.h"
 
 namespace torch_reduce {
 namespace {
-
-constexpr const char* kAccepted = "bool, uint8 to uint64, int8 to int64, float16, bfloat16, float32 and float64";
-
-std::optional<DType> find_dtype(at::ScalarType type) {
-  switch (type) {
-    case at::kBool:
-      return DType::Bool;
-    case at::kByte:
-      return DType::UInt8;
-    case at::kChar:
-      return DType::Int8;
-    case at::kShort:
-      return DType::Int16;
-    case at::kInt:
-      return DType::Int32;
-    case at::kLong:
-      return DType::Int64;
-    case at::kUInt16:
-      return DType::UInt16;
-    case at::kUInt32:
-      return DType::UInt32;
-    case at::kUInt64:
-      return DType::UInt64;
-    case at::kHalf:
-      return DType::Float16;
-    case at::kBFloat16:
-      return DType::BFloat16;
-    case at::kFloat:
-      return DType::Float32;
-    case at::kDouble:
-      return DType::Float64;
-    default:
-      return std::nullopt;
-  }
-}
 
 Mode parse_mode(c10::string_view mode) {
   if (mode == "deterministic") return Mode::Deterministic;
@@ -52,74 +15,7 @@ Mode parse_mode(c10::string_view mode) {
                     "\"; the modes are \"atomic\", \"deterministic\" and \"exact\"");
 }
 
-// The operators of which it is true, in words.
-std::string names_with(bool (*is_true)(Op)) {
-  std::vector<std::string> names;
-  for (int i = 0; i < kOps; ++i) {
-    if (is_true(static_cast<Op>(i))) names.emplace_back(name(static_cast<Op>(i)));
-  }
-  std::string all;
-  for (size_t i = 0; i < names.size(); ++i) all += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
-  return all;
-}
 bool has_exact(Op op) { return traits_of(op).has_exact; }
-bool takes_complex(Op op) { return parts_of({op, std::nullopt, false, std::nullopt}) != Parts::Refused; }
-
-bool is_accepted_complex(at::ScalarType type) { return type == at::kComplexFloat || type == at::kComplexDouble; }
-
-// The type of the parts if they are reduced together: dtype= names it, or the complex type of such parts, which torch's
-// norm asks for.
-at::ScalarType complex_result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
-  const bool together = parts_of(r) == Parts::Together;
-  const auto type_of = [&](at::ScalarType type) {
-    return together && is_accepted_complex(type) ? at::toRealValueType(type) : type;
-  };
-  TORCH_CHECK(!r.dtype || !out || *out == type_of(*r.dtype), "reduce::", name(r), ": dtype is ", *r.dtype,
-              " but out has dtype ", *out);
-  const auto type = out ? *out : type_of(r.dtype.value_or(in));
-  TORCH_CHECK_NOT_IMPLEMENTED(together || is_accepted_complex(type), "reduce::", name(r), ": a result of dtype ", type,
-                              " is not supported of complex elements; accepted are complex64 and complex128");
-  TORCH_CHECK(!together || at::isFloatingType(type), "reduce::", name(r), ": the result needs a floating dtype, got ",
-              type, "; name one with dtype=");
-  TORCH_CHECK_NOT_IMPLEMENTED(!together || find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
-                              " is not supported; accepted are ", kAccepted);
-  return type;
-}
-
-at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
-  if (is_accepted_complex(in) && parts_of(r) != Parts::Refused) return complex_result_type(r, in, out);
-  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r), ": the dtype ", in,
-                              " of the input is not supported; accepted are ", kAccepted,
-                              "; complex64 and complex128 are for ", names_with(takes_complex));
-  TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r),
-              ": the input needs a floating dtype, got ", in);
-  if (!takes_dtype(signature_of(r.op))) {
-    const Gives gives = traits_of(r.op).gives;
-    const auto truth = in == at::kByte ? in : at::kBool;
-    const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : in;
-    TORCH_CHECK(!out || *out == type, "reduce::", name(r), ": out must have the dtype ",
-                gives == Gives::Element ? "of the input, " : "", type, ", but has ", *out);
-    return type;
-  }
-  const bool integral = at::isIntegralType(in, /*includeBool=*/true);
-  const bool floats = traits_of(r.op).gives == Gives::Floating;
-  const auto natural = !integral || traits_of(r.op).divides() ? in
-                       : floats                               ? c10::get_default_dtype_as_scalartype()
-                                                              : at::kLong;
-  TORCH_CHECK(takes_dtype(signature_of(r)) || !out || *out == natural, "reduce::", name(r),
-              ": out must have the dtype ", natural, ", but has ", *out);
-  TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r), ": dtype is ", *r.dtype, " but out has dtype ",
-              *out);
-  const auto type = r.dtype ? *r.dtype : out ? *out : natural;
-  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
-                              " is not supported; accepted are ", kAccepted);
-  const bool refuses_type = traits_of(r.op).skips_nan && !traits_of(r.op).takes_magnitudes && !integral;
-  TORCH_CHECK_NOT_IMPLEMENTED(!refuses_type || at::isFloatingType(type), "reduce::", name(r),
-                              ": floating elements need a floating result, got ", type);
-  TORCH_CHECK(!(floats || traits_of(r.op).divides()) || at::isFloatingType(type), "reduce::", name(r),
-              ": the result needs a floating dtype, got ", type, "; name one with dtype=");
-  return type;
-}
 
 bool is_zero(const c10::SymInt& size) {
   const auto known = size.maybe_as_int();
@@ -183,20 +79,6 @@ std::optional<Scan> find_scan(c10::string_view scan) {
     if (scan == name(static_cast<Scan>(i))) return static_cast<Scan>(i);
   }
   return std::nullopt;
-}
-
-DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
-
-Parts parts_of(const Request& r) {
-  if (r.scan) return Parts::Refused;
-  switch (r.op) {
-#define TORCH_REDUCE_COMPLEX(Struct, parts) \
-  case Op::Struct:                          \
-    return Parts::parts;
-#include <torch_reduce/complex.def>
-    default:
-      return Parts::Refused;
-  }
 }
 
 DimMask reduced_dims(const Request& r, int64_t ndim) {

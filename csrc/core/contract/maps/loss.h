@@ -51,40 +51,4 @@ TR_HD Word target_gradient(Word x, Word g, GradientRow<Word> row, const LossOpti
   return CrossEntropyBackward::value(AtPlace<Word>{x, 0, 1, 0}, row);
 }
 
-// The steps that are a number or two a row.
-enum class LossStep : uint8_t { Losses, GradientRows, TargetGradients };
-
-// Pointers and strides are those of MapProblem, whose rows are logits: x, and the targets in second place. Words of
-// rows lie in order.
-template <class Word>
-struct LossBuffers {
-  const void* x;
-  const int64_t* target;
-  const LogitsRow<Word>* row;
-  const Word *mean, *gradient;  // null: not given
-  GradientRow<Word>* gradient_rows;
-  Word* losses;
-  void* out;
-};
-
-// The step of a row. Its places are those of its first logit, of its target and of the first logit's gradient. False
-// where the target is no class.
-template <LossStep step, class In, class Word>
-TR_HD bool do_loss_step(const LossBuffers<Word>& b, const LossOptions& o, int64_t row, int64_t x, int64_t target,
-                        int64_t out, int64_t stride, int64_t out_stride) {
-  const int64_t index = b.target[target];
-  const bool counts = index != o.ignored;
-  if (counts && (index < 0 || index >= o.classes)) return false;
-  const auto logit = [&] { return widen<Word>(static_cast<const In*>(b.x)[x + index * stride]); };
-  if constexpr (step == LossStep::Losses) {
-    b.losses[row] = counts ? loss_of(logit(), b.row[row], b.mean == nullptr ? Word(0) : b.mean[row], o) : Word(0);
-  } else if constexpr (step == LossStep::GradientRows) {
-    b.gradient_rows[row] = gradient_row(counts ? b.gradient[row] : Word(0), b.row[row], o);
-  } else if (counts) {
-    const Word gradient = target_gradient(logit(), b.gradient[row], b.gradient_rows[row], o);
-    static_cast<In*>(b.out)[out + index * out_stride] = Narrow<In, Word>::from(gradient);
-  }
-  return true;
-}
-
 }  // namespace torch_reduce

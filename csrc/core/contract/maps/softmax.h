@@ -70,7 +70,8 @@ struct LogSoftmax : Softmax {
   };
   template <class Word>
   static TR_HD Row<Word> finish(const Exponentials<Word>* total, const RowOf<Word>&, const NoWords<Word>&) {
-    return {LogSumExp::first(*total), LogSumExp::second(*total, 0)};
+    const TwoParts<Word> log = LogSumExp::parts(*total);
+    return {log.first, log.second};
   }
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {

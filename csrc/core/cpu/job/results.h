@@ -101,14 +101,18 @@ template <class Op>
 struct FirstOf : Op {
   template <class Acc>
   static TR_HD auto finish(Acc a, count_of<Op>) {
-    return Op::first(a);
+    return Op::parts(a).first;
   }
 };
 template <class Op>
 struct SecondOf : Op {
   template <class Acc>
   static TR_HD auto finish(Acc a, count_of<Op> count) {
-    return Op::second(a, count);
+    if constexpr (Op::has_parts) {
+      return Op::parts(a).second;
+    } else {
+      return Op::second(a, count);
+    }
   }
 };
 

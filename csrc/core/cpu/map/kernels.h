@@ -6,7 +6,7 @@
 
 namespace torch_reduce::cpu {
 
-// Null: not given, or not asked for, as the result may be where what is kept of rows is.
+// Null: not given, or not asked for.
 struct MapBuffers {
   const void *x, *second, *weight, *bias, *read;
   void *out, *written;

@@ -6,16 +6,8 @@ namespace {
 template <LossStep step, class In, class Word>
 const int64_t* do_rows(const MapProblem& p, const LossBuffers<Word>& b, const LossOptions& o) {
   for (int64_t row = 0; row < p.rows; ++row) {
-    MapStrides at{0, 0, 0};
-    int64_t rest = row;
-    for (int d = p.dims - 1; d >= 0; --d) {
-      const int64_t i = rest % p.dim[d].size;
-      rest /= p.dim[d].size;
-      at.x += i * p.dim[d].stride.x;
-      at.second += i * p.dim[d].stride.second;
-      at.out += i * p.dim[d].stride.out;
-    }
-    if (!do_loss_step<step, In>(b, o, row, at.x, at.second, at.out, p.along.x, p.along.out)) {
+    const MapStrides at = place_of_row(p, row);
+    if (!do_loss_step<step, In>(b, o, row, at, p.along)) {
       return b.target + at.second;
     }
   }

@@ -1,8 +1,7 @@
 // The steps of a loss that are a number or two a row.
 #pragma once
 
-#include "core/contract/maps/loss.h"
-#include "core/problem/map_problem.h"
+#include "core/problem/loss_steps.h"
 
 namespace torch_reduce::cpu {
 

@@ -59,7 +59,7 @@ class MapRows {
   void run(int64_t begin, int64_t end) {
     const RowOf<Word> of{p_.n, static_cast<Word>(p_.epsilon)};
     for (int64_t i = begin; i < end; ++i) {
-      const MapStrides at = place_of(i);
+      const MapStrides at = place_of_row(p_, i);
       const char* const x = static_cast<const char*>(b_.x) + at.x * size(p_.in);
       const char* const second = static_cast<const char*>(b_.second) + at.second * size(p_.in);
       Read saved;
@@ -70,7 +70,7 @@ class MapRows {
       if constexpr (M::writes_row) {
         if (b_.written != nullptr) static_cast<Row*>(b_.written)[i] = row;
       }
-      if (b_.out != nullptr) write(x, second, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
+      write(x, second, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
     }
   }
 
@@ -78,18 +78,6 @@ class MapRows {
   static int64_t size(DType type) { return static_cast<int64_t>(size_of(type)); }
   static void fill(Word* words, Word value) {
     for (int i = 0; i < kChunk; ++i) words[i] = value;
-  }
-
-  MapStrides place_of(int64_t row) const {
-    MapStrides at{0, 0, 0};
-    for (int d = p_.dims - 1; d >= 0; --d) {
-      const int64_t i = row % p_.dim[d].size;
-      row /= p_.dim[d].size;
-      at.x += i * p_.dim[d].stride.x;
-      at.second += i * p_.dim[d].stride.second;
-      at.out += i * p_.dim[d].stride.out;
-    }
-    return at;
   }
 
   // The places from `first` on. Those of short rows keep what they hold of weight and bias.

@@ -23,21 +23,12 @@ __device__ __forceinline__ void allow_next_kernel() {
 #endif
 }
 
-// Whether a kernel leaves SMs free.
-__device__ __forceinline__ bool is_small_grid() {
-#if defined(__CUDA_ARCH__)
-  constexpr unsigned kFewCtas = 128;
-  return gridDim.x <= kFewCtas;
-#else
-  return true;
-#endif
-}
-
 // For one that writes the results itself: only if it leaves SMs free. Else the next kernel's CTAs would go to where
 // this one ends first, as many as there is room for, and not to all SMs alike.
 __device__ __forceinline__ void allow_next_kernel_if_small() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (is_small_grid()) allow_next_kernel();
+  constexpr unsigned kFewCtas = 128;
+  if (gridDim.x <= kFewCtas) allow_next_kernel();
 #endif
 }
 

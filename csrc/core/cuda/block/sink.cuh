@@ -102,8 +102,9 @@ __device__ __noinline__ void write_second(void* out, int64_t place, DType type, 
 
 template <class O, class Acc>
 __device__ __noinline__ void write_parts(void* out, int64_t place, int64_t second, Acc v) {
-  put<word_of<Acc>>(out, place, O::first(v));
-  put<word_of<Acc>>(out, place + second, O::second(v, 0));
+  const auto parts = O::parts(v);
+  put<word_of<Acc>>(out, place, parts.first);
+  put<word_of<Acc>>(out, place + second, parts.second);
 }
 
 // A result, rounded once; or a partial, of which finish() changes no more than the sign of a zero, and no result's bits

@@ -10,7 +10,6 @@ namespace torch_reduce::cuda {
 template <class M, class In, class Word>
 cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers& b, cudaStream_t stream,
                       bool dependent) {
-  const auto is_vector = [](const void* parameters) { return reinterpret_cast<uintptr_t>(parameters) % 16 == 0; };
   MapArgs<Word> args{b.x,
                      b.second,
                      b.weight,
@@ -35,13 +34,11 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      FastDivisor(plan.units),
                      plan.in_cluster ? Meets::Cluster : Meets::Alone,
                      plan.reads_vectors,
-                     plan.writes_vectors};
-  const bool vectors = plan.reads_vectors && plan.writes_vectors && p.n % vector_width<In> == 0 &&
-                       p.parameters == p.in && is_vector(b.weight) && is_vector(b.bias) &&
-                       (p.out == p.in || p.out == p.compute);
-  const auto kernel = !vectors          ? map<M, In, Word, Places::Any>
-                      : plan.loads == 1 ? map<M, In, Word, Places::OneVector>
-                                        : map<M, In, Word, Places::Vectors>;
+                     plan.writes_vectors,
+                     plan.fetches_parameters};
+  const auto kernel = plan.places == Places::Any       ? map<M, In, Word, Places::Any>
+                      : plan.places == Places::Vectors ? map<M, In, Word, Places::Vectors>
+                                                       : map<M, In, Word, Places::OneVector>;
   const Launch l{plan.grid,
                  plan.block,
                  plan.shared_bytes,

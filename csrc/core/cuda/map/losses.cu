@@ -26,9 +26,7 @@ __global__ void __launch_bounds__(kThreads) loss_step(const __grid_constant__ Lo
   wait_for_previous_kernel();
   allow_next_kernel_if_small();
   if (row >= a.rows) return;
-  const MapStrides at = a.index.at(row);
-  const bool is_class =
-      do_loss_step<step, In>(a.buffers, a.options, row, at.x, at.second, at.out, a.along.x, a.along.out);
+  const bool is_class = do_loss_step<step, In>(a.buffers, a.options, row, a.index.at(row), a.along);
   if (!is_class) __assert_fail("a target is a class", "reduce::cross_entropy", __LINE__, __func__);
 }
 

@@ -3,8 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/contract/maps/loss.h"
-#include "core/problem/map_problem.h"
+#include "core/problem/loss_steps.h"
 
 namespace torch_reduce::cuda {
 

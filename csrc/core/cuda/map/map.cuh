@@ -9,7 +9,7 @@
 
 namespace torch_reduce::cuda {
 
-template <class M, class In, class Word, Places kind>
+template <class M, class In, class Word, Places places>
 __global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 4 ? 2 : 1)
     map(const __grid_constant__ MapArgs<Word> a) {
   using O = typename M::Reduces;
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 
                             (warp >> a.log_warps) * (a.warp_rows * side_by_side) + (lane >> a.log_lanes);
   const int64_t first_chunk =
       ((static_cast<int64_t>(unit) << a.log_warps) + (warp & (warps_of_row - 1))) * a.warp_chunks;
-  LanePlaces<M, In, Word, kind> mine(a, shared, a.warp_rows * a.warp_chunks);
+  LanePlaces<M, In, Word, places> mine(a, shared, a.warp_rows * a.warp_chunks);
   const auto row_of = [&](int r) { return first_row + r * side_by_side; };
   const auto place_of = [&](int64_t row) { return a.index.at(row < a.rows ? row : 0); };
   const auto piece = [&](int r, int c) {
@@ -80,7 +80,6 @@ __global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 
         static_cast<Row*>(a.written)[row] = of_row;
       }
     }
-    if (a.out == nullptr) continue;
     const MapStrides place = place_of(row);
 #pragma unroll 1
     for (int c = 0; c < a.warp_chunks; ++c) mine.store(piece(r, c), place, of_row);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cuda/block/cluster.cuh"
-#include "core/cuda/map/lane.cuh"
+#include "core/cuda/map/args.cuh"
 
 namespace torch_reduce::cuda {
 

@@ -15,6 +15,20 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
 
+// In what kernels of sums and of products differ, beside how they read: the type of the numbers that are added up, and
+// loads of a lane.
+struct Kernels {
+  DType number;
+  int rows_loads, rows_most_loads, rows_elements, columns_loads;
+
+  int words() const { return words_of(number); }
+};
+Kernels kernels_for(const Problem& p) {
+  const DType number = accumulated_type(p);
+  if (multiplies(p)) return {number, kProductLoads, kProductLoads, kProductElements, kProductColumnsLoads};
+  return {number, kRowsLoads, kRowsMostLoads, kRowsElements, kColumnsLoads};
+}
+
 // Whether lanes side by side should have an output each. These have to be many, and nearer in memory than the elements
 // of one, unless those are too few for a warp.
 bool outputs_are_near(const Layout& l, DType in) {
@@ -53,14 +67,33 @@ bool rows_are_side_by_side(const Problem& p) {
   return same;
 }
 
-// Of products: rows by 16 bytes where they may, and else single elements.
-Constraint choose_for_products(const Problem& p, bool numbered, const Constraint& c) {
+// What is asked of the plan of an ordered sum, of which only the family and the loads are taken; and whether rows at
+// any place in memory are read 16 bytes at a time. `numbered`: 32 bits number the outputs, as kernels need that do so.
+struct Asked {
+  Constraint constraint;
+  bool of_any_place;
+};
+
+Asked ask_for_sums(const Problem& p, const Problem& ordered, bool numbered, const Constraint& c) {
+  const Layout& l = p.layout;
+  const int vector = numbered ? c.vector : 0;
+  const bool contiguous = l.kept_dims <= 1 && l.reduced_dims == 1 && l.reduced[0].stride == 1 && vector != 0;
+  const bool of_any_place = contiguous && (c.family < 0 || c.family == static_cast<int>(Family::Rows));
+  if (c.family < 0 && c.vector < 0) {
+    return {choose(planning::inspect(ordered), p, numbered, of_any_place), of_any_place};
+  }
+  return {{c.family, of_any_place ? -1 : vector, 0}, of_any_place};
+}
+
+// Rows by 16 bytes where they may, and else single elements.
+Asked ask_for_products(const Problem& p, bool numbered, const Constraint& c) {
   if (c.family == static_cast<int>(Family::ShortRows)) planning::refuse("products have no kernel for short_rows");
   const bool vectors = numbered && c.vector != 0 && rows_are_side_by_side(p);
   const bool is_near = numbered && p.layout.kept_dims > 0 && outputs_are_near(p.layout, p.in);
   const bool as_columns = is_near && (!vectors || p.layout.n <= kShortRowsMost);
   const Family family = c.family >= 0 ? static_cast<Family>(c.family) : as_columns ? Family::Columns : Family::Rows;
-  return {static_cast<int>(family), vectors && family == Family::Rows, 0};
+  const bool of_any_place = vectors && family == Family::Rows;
+  return {{static_cast<int>(family), of_any_place ? -1 : 0, 0}, of_any_place};
 }
 
 void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
@@ -68,10 +101,10 @@ void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) 
   const bool vector = loads_vectors(plan.access);
   RowsPlan& rows = plan.kernel.emplace<RowsPlan>();
   rows.span = span;
-  const int words = words_of(accumulated_type(p));
+  const Kernels kernels = kernels_for(p);
   const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   const auto tiles_of = [&](int64_t loads) { return std::max<int64_t>(ceil_div(span, v * loads * kWarp), 1); };
-  rows.loads = multiplies(p) ? (vector ? kProductLoads : kProductElements) : vector ? kRowsLoads : kRowsElements;
+  rows.loads = vector ? kernels.rows_loads : kernels.rows_elements;
   const int64_t tiles = tiles_of(rows.loads);
   int warps = kWarps;
   rows.unit_tiles = tiles;
@@ -84,8 +117,8 @@ void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) 
     if (l.outputs <= kRowsMostWide * gpu.sms && tiles > kWarps) {  // all warps of a CTA, or of several, have a row
       const int64_t units = std::clamp<int64_t>(gpu.sms / l.outputs, 1, kMostUnits);
       warps = tiles >= units * kRowsWarps ? kRowsWarps : kWarps;
-      const bool long_enough = tiles_of(kRowsMostLoads) >= kRowsMostLoadsTiles * units * warps;
-      if (plan.access == Access::Contiguous && long_enough && !multiplies(p)) rows.loads = kRowsMostLoads;
+      const bool long_enough = tiles_of(kernels.rows_most_loads) >= kRowsMostLoadsTiles * units * warps;
+      if (plan.access == Access::Contiguous && long_enough) rows.loads = kernels.rows_most_loads;
       rows.unit_tiles = std::max<int64_t>(ceil_div(tiles_of(rows.loads), units), warps);
       plan.units = ceil_div(tiles_of(rows.loads), rows.unit_tiles);
       rows.log_team = log2_above(warps);
@@ -95,7 +128,7 @@ void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) 
     plan.grid = ceil_div(l.outputs, warps >> rows.log_team) * plan.units;
   }
   plan.block = warps * kWarp;
-  plan.shared_bytes = int64_t{words} * warps * copies_per_warp(accumulated_type(p)) * 8;
+  plan.shared_bytes = int64_t{kernels.words()} * warps * copies_per_warp(kernels.number) * 8;
 }
 
 void plan_short_rows(ExactPlan& plan, const Problem& p) {
@@ -111,7 +144,8 @@ void plan_short_rows(ExactPlan& plan, const Problem& p) {
 void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const bool vector = loads_vectors(plan.access);
   const Layout& l = p.layout;
-  const int words = words_of(accumulated_type(p));
+  const Kernels kernels = kernels_for(p);
+  const int words = kernels.words();
   const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
   const int64_t lanes = vectors * batch;
@@ -130,7 +164,7 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
     plan.kernel = ShortColumnsPlan{plan.grid};
     return;
   }
-  const int64_t loads = multiplies(p) ? kProductColumnsLoads : kColumnsLoads;
+  const int64_t loads = kernels.columns_loads;
   const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <=
                      planning::on_all_sms(gpu, gpu.tuning.columns_small_per_sm);
   if (small) {  // tiles narrow enough that no column is split, down to a memory sector
@@ -183,30 +217,20 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   ExactPlan plan;
   if (l.outputs == 0) return plan;
   if (c.family == static_cast<int>(Family::Tiles)) planning::refuse("exact sums have no order for tiles to keep");
-  Problem other = p;  // which family, and which loads, are legal is a matter of the layout alone
-  other.op = kAccumulated;
-  other.partner.role = Role::None;
-  other.mode = Mode::Deterministic;
-  other.compute = other.out = p.in == DType::Float64 ? DType::Float64 : DType::Float32;
-  // The kernels that read 16 bytes number outputs with 32 bits.
-  const bool numbered = l.outputs < int64_t{1} << 30;
-  const int vector = numbered ? c.vector : 0;
-  const bool products = multiplies(p);
-  // Rows at any place in memory are read 16 bytes at a time.
-  const bool contiguous = l.kept_dims <= 1 && l.reduced_dims == 1 && l.reduced[0].stride == 1 && vector != 0;
-  const bool may_be_rows = c.family < 0 || c.family == static_cast<int>(Family::Rows);
-  const Constraint for_products = products ? choose_for_products(p, numbered, c) : Constraint{};
-  const bool of_any_place = products ? for_products.vector == 1 : contiguous && may_be_rows;
-  const Constraint asked = products                       ? Constraint{for_products.family, of_any_place ? -1 : 0, 0}
-                           : c.family < 0 && c.vector < 0 ? choose(planning::inspect(other), p, numbered, of_any_place)
-                                                          : Constraint{c.family, of_any_place ? -1 : vector, 0};
-  const Plan found = make_plan(other, gpu, asked);
+  Problem ordered = p;  // which family, and which loads, are legal is a matter of the layout alone
+  ordered.op = kAccumulated;
+  ordered.partner.role = Role::None;
+  ordered.mode = Mode::Deterministic;
+  ordered.compute = ordered.out = p.in == DType::Float64 ? DType::Float64 : DType::Float32;
+  const bool numbered = l.outputs < int64_t{1} << 30, products = multiplies(p);
+  const Asked asked = products ? ask_for_products(p, numbered, c) : ask_for_sums(p, ordered, numbered, c);
+  const Plan found = make_plan(ordered, gpu, asked.constraint);
   plan.words = words;
   const Family family = family_of(found);
   const bool aligned = !products && (found.access == Access::Contiguous || found.access == Access::Segmented);
   plan.access = aligned ? found.access : Access::Strided;
   int64_t span = products ? std::max<int64_t>(l.n, 1) : l.n;  // products have no kernel for rows without a tile
-  if (of_any_place && family == Family::Rows && !aligned) {
+  if (asked.of_any_place && family == Family::Rows && !aligned) {
     plan.access = Access::Contiguous;
     span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
   }
@@ -226,12 +250,12 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   if (plan.grid > kMaxGrid) {
     throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
   }
-  const int64_t out_bytes = words ? words_of(accumulated_type(p)) * 8 : static_cast<int64_t>(size_of(p.out));
+  const int of_accumulator = kernels_for(p).words();
+  const int64_t out_bytes = words ? of_accumulator * 8 : static_cast<int64_t>(size_of(p.out));
   plan.launches = 1;
   if (plan.units > 1) {
     const auto* columns = std::get_if<ColumnsPlan>(&plan.kernel);
-    const int64_t partial =
-        l.outputs * (words_of(accumulated_type(p)) + (columns ? 2 : 4)) * 8 + (columns ? columns->tiles * 8 : 0);
+    const int64_t partial = l.outputs * (of_accumulator + (columns ? 2 : 4)) * 8 + (columns ? columns->tiles * 8 : 0);
     plan.scratch_bytes = ceil_div(plan.units * partial, 16) * 16;
     plan.launches = 2;
   }

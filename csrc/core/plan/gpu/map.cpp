@@ -19,8 +19,56 @@ bool are_vectors(const MapProblem& p, int64_t MapStrides::* stride, DType type, 
   return are;
 }
 
-// Of a CTA. An SM keeps 1 KiB for each, and static shared memory is beside it.
-int64_t most_shared_bytes(const Gpu& gpu) { return std::max<int64_t>(gpu.shared_bytes, 64 << 10) - (8 << 10); }
+// Of a CTA. An SM keeps 1 KiB for each, and static shared memory is beside it. Nobody launches for a GPU that is not
+// known.
+int64_t most_shared_bytes(const Gpu& gpu) {
+  constexpr int64_t kLeast = 64 << 10, kBeside = 8 << 10;
+  return std::max<int64_t>(gpu.shared_bytes, kLeast) - kBeside;
+}
+
+void choose_places(MapPlan& plan, const MapProblem& p, int64_t v) {
+  plan.reads_vectors =
+      are_vectors(p, &MapStrides::x, p.in, p.alignment, v) && are_vectors(p, &MapStrides::second, p.in, p.alignment, v);
+  plan.writes_vectors = are_vectors(p, &MapStrides::out, p.out, p.out_alignment, v);
+  const bool has_likely_types = p.parameters == p.in && (p.out == p.in || p.out == p.compute);
+  const bool vectors = plan.reads_vectors && plan.writes_vectors && p.n % v == 0 && has_likely_types;
+  if (vectors && p.parameter_alignment == kVectorBytes)
+    plan.places = plan.loads == 1 ? Places::OneVector : Places::Vectors;
+}
+
+// The pieces of a warp: few warps with much to do meet seldom, but all SMs are to have enough. A long row's are its
+// chunks.
+int choose_pieces(const MapProblem& p, int64_t chunks, int64_t side_by_side, int64_t piece_bytes, const Gpu& gpu) {
+  const auto warps_of = [&](int pieces) {
+    return chunks > 1 ? p.rows * ceil_div(chunks, pieces) : ceil_div(p.rows, side_by_side * pieces);
+  };
+  int pieces = tuning::kMapMostChunks;
+  while (chunks > 1 && pieces / 2 >= chunks) pieces /= 2;
+  while (pieces > 1 &&
+         (warps_of(pieces) < gpu.sms * tuning::kMapWarpsPerSm || pieces * piece_bytes > tuning::kMapWarpBytes)) {
+    pieces /= 2;
+  }
+  return pieces;
+}
+
+// The warps of a row in a CTA; and more chunks of each, where only so a cluster has room for the row.
+void choose_warps(MapPlan& plan, int64_t chunks, int64_t piece_bytes, const Gpu& gpu) {
+  const auto log_warps_of = [&](int most) {
+    return log2_above(std::min<int64_t>(ceil_div(chunks, plan.warp_chunks), most));
+  };
+  const auto fits = [&](int64_t pieces) { return pieces * piece_bytes <= plan.most_shared_bytes; };
+  const auto count_units = [&] { return ceil_div(chunks, int64_t{plan.warp_chunks} << plan.log_warps); };
+  plan.log_warps = log_warps_of(tuning::kMapWarps);
+  while (!fits(int64_t{plan.warp_chunks} << plan.log_warps)) --plan.log_warps;
+  if (count_units() > gpu.cluster_ctas && fits(tuning::kMapMostWarps * plan.warp_chunks)) {
+    plan.log_warps = log_warps_of(tuning::kMapMostWarps);
+  }
+  while (count_units() > gpu.cluster_ctas && plan.warp_chunks < tuning::kMapMostChunks &&
+         fits(int64_t{2} * plan.warp_chunks << plan.log_warps)) {
+    plan.warp_chunks *= 2;
+  }
+  plan.units = count_units();
+}
 
 }  // namespace
 
@@ -29,46 +77,23 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   const TraitsOfMap map = traits_of(p.map);
   const int bytes = static_cast<int>(size_of(p.in)), word = static_cast<int>(size_of(p.compute));
   const int64_t v = kVectorBytes / bytes, chunks = chunk_count(p.n);
-  plan.reads_vectors =
-      are_vectors(p, &MapStrides::x, p.in, p.alignment, v) && are_vectors(p, &MapStrides::second, p.in, p.alignment, v);
-  plan.writes_vectors = are_vectors(p, &MapStrides::out, p.out, p.out_alignment, v);
   plan.log_lanes = std::min(log2_above(ceil_div(p.n, v)), 5);
   plan.loads = static_cast<int>(ceil_div(std::min<int64_t>(p.n, kChunk), kWarp * v));
-  const int piece = map_piece_bytes(map.reads_second, map.keeps_lifted && word == 4, plan.loads, bytes, word);
+  choose_places(plan, p, v);
 
-  // Few warps with much to do meet seldom; but all SMs are to have enough.
+  const int piece_bytes = map_piece_bytes(map.reads_second, map.keeps_lifted && word == 4, plan.loads, bytes, word);
   const int64_t side_by_side = kWarp >> plan.log_lanes;
-  int pieces = tuning::kMapMostChunks;
-  const auto are_too_many = [&] {
-    const int64_t warps = chunks > 1 ? p.rows * ceil_div(chunks, pieces) : ceil_div(p.rows, side_by_side * pieces);
-    return pieces / 2 >= chunks && chunks > 1
-               ? true
-               : warps < gpu.sms * tuning::kMapWarpsPerSm || pieces * piece > tuning::kMapWarpBytes;
-  };
-  while (pieces > 1 && are_too_many()) pieces /= 2;
-  (chunks > 1 ? plan.warp_chunks : plan.warp_rows) = pieces;
-  const auto warps_for = [&](int most) {
-    return log2_above(std::min<int64_t>(ceil_div(chunks, plan.warp_chunks), most));
-  };
+  (chunks > 1 ? plan.warp_chunks : plan.warp_rows) = choose_pieces(p, chunks, side_by_side, piece_bytes, gpu);
   plan.most_shared_bytes = most_shared_bytes(gpu);
-  plan.log_warps = warps_for(tuning::kMapWarps);
-  while ((int64_t{plan.warp_chunks} << plan.log_warps) * piece > plan.most_shared_bytes) --plan.log_warps;
-  const auto count_units = [&] { return ceil_div(chunks, int64_t{plan.warp_chunks} << plan.log_warps); };
-  // A cluster has room for long rows if its CTAs have.
-  if (count_units() > gpu.cluster_ctas && tuning::kMapMostWarps * plan.warp_chunks * piece <= plan.most_shared_bytes) {
-    plan.log_warps = warps_for(tuning::kMapMostWarps);
-  }
-  while (count_units() > gpu.cluster_ctas && plan.warp_chunks < tuning::kMapMostChunks &&
-         (int64_t{2} * plan.warp_chunks << plan.log_warps) * piece <= plan.most_shared_bytes) {
-    plan.warp_chunks *= 2;
-  }
-  plan.units = count_units();
+  choose_warps(plan, chunks, piece_bytes, gpu);
+
   const int warps = std::max(1 << plan.log_warps, tuning::kMapLeastWarps);
   plan.rows_per_cta = (warps >> plan.log_warps) * plan.warp_rows * static_cast<int>(side_by_side);
   plan.in_cluster = map.total_words > 0 && plan.units > 1 && plan.units <= gpu.cluster_ctas;
   plan.grid = ceil_div(p.rows, plan.rows_per_cta) * plan.units;
   plan.block = warps * kWarp;
-  plan.shared_bytes = int64_t{warps} * plan.warp_rows * plan.warp_chunks * piece;
+  plan.shared_bytes = int64_t{warps} * plan.warp_rows * plan.warp_chunks * piece_bytes;
+  plan.fetches_parameters = plan.grid <= tuning::kMapFewCtas;
   if (map.total_words > 0 && plan.units > 1 && !plan.in_cluster) {
     plan.launches = 2;
     plan.scratch_bytes = p.rows * plan.units * map.total_words * word;

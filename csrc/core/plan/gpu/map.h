@@ -10,7 +10,12 @@
 
 namespace torch_reduce {
 
+// What is known of a row's places when a kernel is compiled: nothing; or that they come in whole vectors, of input, of
+// result and of parameters, the latter of the elements' type; and that there is one load of a lane.
+enum class Places : uint8_t { Any, Vectors, OneVector };
+
 struct MapPlan {
+  Places places = Places::Any;
   int log_lanes = 5;  // of a row in a warp
   int log_warps = 0;  // of a row in a CTA
   // What a warp takes one after the other: groups of rows that have lanes side by side, or chunks of one row.
@@ -20,6 +25,7 @@ struct MapPlan {
   int64_t units = 1;                                   // CTAs of a row
   bool in_cluster = false;                             // they are one, or else meet in scratch
   bool reads_vectors = false, writes_vectors = false;  // rows lie side by side at multiples of 16 bytes
+  bool fetches_parameters = false;                     // before they are read, as few CTAs do
   int64_t grid = 1;
   int block = 0;
   int64_t shared_bytes = 0, most_shared_bytes = 0;  // of a CTA; and of any plan on this GPU

@@ -15,5 +15,7 @@ constexpr int kLogMapMostChunks = 2;
 constexpr int kMapMostChunks = 1 << kLogMapMostChunks;
 constexpr int64_t kMapWarpsPerSm = 16;
 constexpr int64_t kMapWarpBytes = 12 << 10;
+// Up to so many CTAs fetch parameters before they read them: nobody else has brought them near.
+constexpr int64_t kMapFewCtas = 128;
 
 }  // namespace torch_reduce::tuning

@@ -1,0 +1,30 @@
+// What the kernel of maps is told.
+#pragma once
+
+#include "core/cuda/map/places.cuh"
+#include "core/plan/gpu/map.h"
+#include "core/plan/tuning/map.h"
+
+namespace torch_reduce::cuda {
+
+// How the CTAs of a row meet: there is one; by a cluster; or by two kernels, of which the first leaves a value of each
+// CTA in scratch and the second has them.
+enum class Meets : uint8_t { Alone, Cluster, LeavesPartials, HasPartials };
+
+template <class Word>
+struct MapArgs {
+  const void *x, *second, *weight, *bias, *read;
+  void *out, *written, *partials;
+  DType parameters, out_type;
+  int64_t n, rows;
+  Word epsilon;
+  MapStrides along;
+  MapIndex index;
+  int log_lanes, log_warps, warp_rows, warp_chunks, rows_per_cta;
+  int loads;  // of a lane and a piece
+  FastDivisor units;
+  Meets meets;
+  bool reads_vectors, writes_vectors, fetches_parameters;
+};
+
+}  // namespace torch_reduce::cuda

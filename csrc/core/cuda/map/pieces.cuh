@@ -1,0 +1,121 @@
+// A lane's elements in shared memory, where no other lane looks for them: so there is room for many on the way, and
+// registers are left to the arithmetic. A piece is a chunk of a row, or as many short rows as a warp has side by side.
+#pragma once
+
+#include "core/cuda/map/args.cuh"
+
+namespace torch_reduce::cuda {
+
+// One lane's elements of a row of n, of a piece that begins at its place `first`.
+struct Piece {
+  int number;
+  int64_t first;
+  int left;  // of the row from there on, as far as the lane may have them
+
+  __device__ __forceinline__ Piece(int piece, int64_t begin, int64_t n)
+      : number(piece), first(begin), left(static_cast<int>(max(int64_t{0}, min(n - begin, int64_t{kChunk})))) {}
+};
+
+template <class M, class In, class Word, Places places>
+class LanePieces {
+ public:
+  static constexpr int V = vector_width<In>, kLoadsOfChunk = kChunk / (kWarp * V);
+  static constexpr int kLoads = places == Places::OneVector ? 1 : kLoadsOfChunk;
+  static constexpr bool are_vectors = places != Places::Any, keeps = keeps_lifted<M, Word>;
+
+  // `pieces` of a warp are in shared memory.
+  __device__ __forceinline__ LanePieces(const MapArgs<Word>& a, unsigned char* shared, int pieces)
+      : a_(a), piece_bytes_(map_piece_bytes(M::reads_second, keeps, a.loads, sizeof(In), sizeof(Word))) {
+    mine_ = shared + warp_of_cta() * pieces * piece_bytes_ + threadIdx.x % kWarp * 16;
+  }
+
+  // Begins to copy; wait_for_copies() ends it.
+  __device__ __forceinline__ void load(const Piece& p, const MapStrides& place) {
+    copy(p, static_cast<const In*>(a_.x) + place.x, a_.along.x, vectors(p));
+    if constexpr (M::reads_second) {
+      copy(p, static_cast<const In*>(a_.second) + place.second, a_.along.second, seconds(p));
+    }
+    fetch(p, M::reads_weight ? a_.weight : nullptr);
+    fetch(p, M::reads_bias ? a_.bias : nullptr);
+  }
+
+ protected:
+  // Of load i, behind the first place.
+  static constexpr __device__ __forceinline__ int place_of(int i) { return i * kWarp * V; }
+  // Whether the row has all places of the lane's loads, as most have: code without branches keeps more on the way.
+  __device__ __forceinline__ bool is_whole(const Piece& p) const { return p.left >= place_of(kLoads - 1) + V; }
+
+  // What there is of load i, of the first tensor and of the second one.
+  __device__ __forceinline__ const uint4& vector(const Piece& p, int i) const { return vectors(p)[i * kWarp]; }
+  __device__ __forceinline__ const uint4& second(const Piece& p, int i) const { return seconds(p)[i * kWarp]; }
+
+  // What is made of load i may be kept.
+  __device__ __forceinline__ void keep(const Piece& p, int i, const Word (&x)[V]) const {
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      uint4 vector;
+      memcpy(&vector, x + k * (V / kKept), 16);
+      kept(p)[(i * kKept + k) * kWarp] = vector;
+    }
+  }
+  __device__ __forceinline__ void read_kept(const Piece& p, int i, Word (&x)[V]) const {
+#pragma unroll
+    for (int k = 0; k < kKept; ++k) {
+      const uint4 vector = kept(p)[(i * kKept + k) * kWarp];
+      memcpy(x + k * (V / kKept), &vector, 16);
+    }
+  }
+
+  const MapArgs<Word>& a_;
+
+ private:
+  // Load i has vector i * kWarp; what is kept of it, kKept ones from i * kWarp * kKept on.
+  static constexpr int kKept = V * static_cast<int>(sizeof(Word)) / 16;
+  __device__ __forceinline__ uint4* vectors(const Piece& p) const {
+    return reinterpret_cast<uint4*>(mine_ + p.number * piece_bytes_);
+  }
+  __device__ __forceinline__ uint4* seconds(const Piece& p) const { return vectors(p) + a_.loads * kWarp; }
+  __device__ __forceinline__ uint4* kept(const Piece& p) const {
+    return vectors(p) + a_.loads * kWarp * (M::reads_second ? 2 : 1);
+  }
+
+  __device__ __forceinline__ void copy(const Piece& p, const In* row, int64_t stride, uint4* to) const {
+    row += p.first * stride;
+    if constexpr (are_vectors) {
+      if (is_whole(p)) {
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) copy16(to + i * kWarp, row + place_of(i));
+      } else {
+#pragma unroll
+        for (int i = 0; i < kLoads; ++i) {
+          if (place_of(i) < p.left) copy16(to + i * kWarp, row + place_of(i));
+        }
+      }
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < a_.loads; ++i) {
+        const int count = p.left - place_of(i);
+        if (a_.reads_vectors && count >= V) {
+          copy16(to + i * kWarp, row + place_of(i));
+        } else {
+          to[i * kWarp] = load_places(row + place_of(i) * stride, stride, count);
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void fetch(const Piece& p, const void* parameters) const {
+    if (parameters == nullptr || !a_.fetches_parameters) return;
+    const int64_t size = a_.parameters == dtype_of<In>::value ? sizeof(In) : sizeof(Word);
+#pragma unroll 1
+    for (int i = 0; i < a_.loads; ++i) {
+      if (p.left <= place_of(i)) break;
+      prefetch_to_l2(static_cast<const char*>(parameters) + (p.first + place_of(i)) * size);
+    }
+  }
+
+  unsigned char* mine_;
+  int piece_bytes_;
+};
+
+}  // namespace torch_reduce::cuda
