@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...functional.call import ops
+
 
 class _Spread(torch.autograd.Function):
     """A vector as a tensor of some sizes that has it along dim 1. Its gradient is the ``sum`` over all other dims."""
@@ -46,7 +48,12 @@ def along_channels(vector: Tensor, dims: int) -> Tensor:
 
 def sum_over_channels(x: Tensor) -> Tensor:
     """Of each channel."""
-    return torch.ops.reduce.sum(x, [d for d in range(x.dim()) if d != 1])
+    return ops.sum(x, other_dims(x))
+
+
+def other_dims(x: Tensor) -> list[int]:
+    """The dims along which a channel has its elements."""
+    return [d for d in range(x.dim()) if d != 1]
 
 
 def computed(x: Tensor) -> Tensor:
@@ -99,7 +106,7 @@ def check_group_parameters(x: Tensor, weight: Tensor | None, bias: Tensor | None
                 f"Expected {which} to be a vector of size equal to the number of channels in input, "
                 f"but got {which} of shape {list(parameter.shape)} and input of shape {list(x.shape)}"
             )
-    _check_types("group_norm", x, weight, bias)
+    check_types("group_norm", x, weight, bias)
 
 
 def check_batch_parameters(x: Tensor, **vectors: Tensor | None) -> None:
@@ -109,7 +116,7 @@ def check_batch_parameters(x: Tensor, **vectors: Tensor | None) -> None:
         if vector is not None and vector.numel() != count:
             raise RuntimeError(f"{which} should contain {count} elements not {vector.numel()}")
     check_has_channels(x)
-    _check_types("batch_norm", x, *vectors.values())
+    check_types("batch_norm", x, *vectors.values())
 
 
 def check_values(x: Tensor, rows: int) -> None:
@@ -118,7 +125,8 @@ def check_values(x: Tensor, rows: int) -> None:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(x.shape)}")
 
 
-def _check_types(name: str, x: Tensor, *vectors: Tensor | None) -> None:
+def check_types(name: str, x: Tensor, *vectors: Tensor | None) -> None:
+    """Of the input, and of parameters beside it."""
     if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         raise NotImplementedError(
             f"reduce::{name}: the dtype {x.dtype} of the input is not supported; "

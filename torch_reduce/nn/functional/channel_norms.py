@@ -1,0 +1,124 @@
+"""Norms whose parameters belong to channels, dim 1 of a tensor."""
+
+import torch
+from torch import Tensor
+
+from ...functional.call import ops
+from . import channels
+from .norms import layer_norm
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """:func:`layer_norm` of each group of channels; then times ``weight``, plus ``bias``, by channel.
+
+    Weight and bias are applied by elementwise operations of torch, and float16 and bfloat16 then go through a float32
+    copy.
+
+    Args:
+        input: tensor of shape (batch, channels, ...), as for :func:`layer_norm`.
+        num_groups: of neighbouring channels, which it divides.
+        weight: of shape (channels), in any floating dtype that is not wider than the compute type; None: 1.
+        bias: as ``weight``; None: nothing is added.
+        eps: added to the variance, in the compute type.
+
+    Returns:
+        Contiguous tensor of the shape and dtype of ``input``.
+
+    Raises:
+        RuntimeError: a shape or a device does not fit, or the number of groups; ``weight`` or ``bias`` is of float64
+            where ``input`` is not.
+        ValueError: there is one group, of one element.
+        NotImplementedError: the dtype is not one of those accepted.
+    """
+    channels.check_has_channels(input)
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if input.shape[1] % num_groups != 0:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, "
+            f"but got input of shape {list(input.shape)} and num_groups={num_groups}"
+        )
+    channels.check_values(input, num_groups)
+    channels.check_group_parameters(input, weight, bias)
+    if input.is_cuda and torch.is_autocast_enabled("cuda") and input.dtype != torch.float64:
+        input = input.float()  # as torch's
+    x = input if weight is None and bias is None else channels.computed(input)
+    groups = x.reshape(input.shape[0], num_groups, input.shape[1] // num_groups, *input.shape[2:])
+    normal = layer_norm(groups, groups.shape[2:], eps=eps).reshape(input.shape)
+    return channels.affine(normal, weight, bias).to(input.dtype)
+
+
+def batch_norm_stats(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance of each channel: ``var_mean`` over all other dims, with ``correction=0``.
+
+    float16 and bfloat16 go through a float32 copy, so that the results have its digits.
+
+    Args:
+        input: tensor of shape (batch, channels, ...), as for :func:`layer_norm`.
+
+    Returns:
+        Mean and variance, of shape (channels) and the compute type.
+
+    Raises:
+        RuntimeError: ``input`` has no dim of channels.
+        NotImplementedError: the dtype is not one of those accepted.
+    """
+    channels.check_has_channels(input)
+    channels.check_types("batch_norm_stats", input)
+    x = channels.computed(input)
+    var, mean = ops._var_mean(x, channels.other_dims(x), correction=0).unbind(-1)
+    return mean, var
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Elements less their channel's mean, over the root of its variance and ``eps``, times ``weight``, plus ``bias``.
+
+    In training, mean and variance are :func:`batch_norm_stats`; else the running ones. They are applied by elementwise
+    operations of torch, one pass over memory each where nothing fuses them. float16 and bfloat16 go through a float32
+    copy.
+
+    Args:
+        input: tensor of shape (batch, channels, ...), as for :func:`layer_norm`.
+        running_mean: of shape (channels); in training it moves by ``momentum`` towards the mean, in place.
+        running_var: as ``running_mean``, towards the variance of correction 1.
+        weight: of shape (channels), in any floating dtype that is not wider than the compute type; None: 1.
+        bias: as ``weight``; None: nothing is added.
+        training: whether the batch's mean and variance count.
+        momentum: from 0 to 1.
+        eps: added to the variance, in the compute type.
+
+    Returns:
+        Tensor of the shape and dtype of ``input``.
+
+    Raises:
+        RuntimeError: a shape does not fit; running statistics are missing where they count; a vector is of float64
+            where ``input`` is not.
+        ValueError: in training, channels of one element; ``eps`` is not positive.
+        NotImplementedError: the dtype is not one of those accepted.
+    """
+    vectors = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    channels.check_batch_parameters(input, **vectors)
+    if training:
+        channels.check_values(input, input.shape[1])
+    if eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive, but got {eps}")
+    if training:
+        mean, var = batch_norm_stats(input)
+        channels.move_running(running_mean, running_var, momentum, mean, var, count=input.numel() // input.shape[1])
+    elif running_mean is None or running_var is None:
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    else:
+        mean, var = running_mean, running_var
+    return channels.normalised(input, mean, var, eps, weight, bias)

@@ -1,0 +1,45 @@
+"""Exponentials of a row over their sum."""
+
+import torch
+from torch import Tensor
+
+from ...functional.call import ops
+
+
+def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The exponentials of elements over their sum along ``dim``.
+
+    An element far below the largest one has its share, as long as that is a number of the output type. A row of nothing
+    but -infinity, one with +infinity and one with NaN are NaN, as torch's.
+
+    Args:
+        input: tensor of any shape and strides, of float16, bfloat16, float32 or float64; integers where ``dtype`` is
+            given, to which they convert first.
+        dim: the dim of a row, in [-input.ndim, input.ndim).
+        dtype: output type, one of those four; by default that of ``input``.
+
+    Returns:
+        Contiguous tensor of the shape of ``input``.
+
+    Raises:
+        IndexError: the dim is out of range.
+        NotImplementedError: the dtype is not one of those accepted.
+    """
+    return ops.softmax(input, dim, dtype=dtype)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The logarithms of :func:`softmax`, right where they are large too.
+
+    Args:
+        input: as for :func:`softmax`.
+        dim: as for :func:`softmax`.
+        dtype: as for :func:`softmax`.
+
+    Returns:
+        Contiguous tensor of the shape of ``input``.
+
+    Raises:
+        IndexError, NotImplementedError: as for :func:`softmax`.
+    """
+    return ops.log_softmax(input, dim, dtype=dtype)
