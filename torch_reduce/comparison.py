@@ -23,10 +23,9 @@ from ._side_by_side import (
     same_alone,
     same_bits,
 )
-from ._twins import PAIRS, TWINS, reduced_dims
+from ._twins import PAIRS, TWINS, name_of_twin, reduced_dims
 from .arguments import Dims, DType, as_dims, as_dtype, check
 
-_TORCH = {"sumsq": "torch.square, sum"}  # else torch.<operator>
 _NUMBERS = ("error, ulp", "us", "GB/s")
 _Found = tuple[float | None, int, bool | None, bool | None, bool | None]  # of a row, from error_ulp to same_alone
 
@@ -179,7 +178,7 @@ def compare(
         ours = {mode: _of_mode(op, mode, wanted, options) for mode in modes}
         result = _as_one(ours["deterministic"](x))  # which refuses what is wrong
         dims = [int(d) for d in reduced_dims(x.ndim, wanted)]
-        own = _TORCH.get(op, "torch.linalg.vector_norm" if op.startswith("norm") else f"torch.{op}")
+        own = name_of_twin(op) or f"torch.{op}"
         calls = {own: _of_torch(op, PAIRS.get(op) or TWINS.get(op), dims, out_type), **ours}
         exact = reference(x, wanted, op, result.dtype, has_exact)
         nbytes = x.numel() * x.element_size() + result.numel() * result.element_size()
