@@ -2,7 +2,7 @@
 its elements."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,13 +16,27 @@ from .model.rounding import FORMAT, numpy_type
 
 @dataclass
 class _Rows:
-    """What a map reads, in the compute type: rows in the last axis; a number a row as a column."""
+    """What a map reads, in the compute type: rows in the last axis; a number a row as a column. ``dtype`` is that of
+    the elements."""
 
     x: np.ndarray
+    dtype: torch.dtype
     second: np.ndarray
     weight: np.ndarray
     bias: np.ndarray
+    mask: np.ndarray
     eps: float
+    scale: float
+
+    def masked(self, x: np.ndarray, value: float) -> np.ndarray:
+        return np.where(self.mask, x, x.dtype.type(value))
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        return x * x.dtype.type(self.scale)
+
+    @property
+    def logits(self) -> np.ndarray:
+        return self.masked(self.scaled(self.x), -np.inf)
 
     def reduced(self, x: np.ndarray, op: str) -> np.ndarray:
         lifted = MEANING[op].lift(x, np.arange(x.shape[-1]))
@@ -37,7 +51,7 @@ class _Rows:
 
 
 def _softmax(r: _Rows) -> np.ndarray:
-    own, total = MEANING["logsumexp"].lift(r.x, np.arange(0)), r.reduced(r.x, "logsumexp")
+    own, total = MEANING["logsumexp"].lift(r.logits, np.arange(0)), r.reduced(r.logits, "logsumexp")
     reference = total["reference"]
     inverse = 1 / total["sum"] + (reference - reference)
     step = exp_of((own["reference"] - reference) / r.x.dtype.type(2))
@@ -55,17 +69,19 @@ def _log_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
 
 
 def _log_softmax(r: _Rows) -> np.ndarray:
-    whole, rest = _log_row(r, r.x)
-    result = (r.x - whole) - rest
+    whole, rest = _log_row(r, r.logits)
+    result = (r.logits - whole) - rest
     return np.where(result > 0, r.x.dtype.type(0), result)
 
 
 def _softmax_backward(r: _Rows) -> np.ndarray:
-    return r.second * (r.x - r.sum(r.x * r.second))
+    grad = r.masked(r.x, 0)
+    return r.scaled(r.second * (grad - r.sum(grad * r.second)))
 
 
 def _log_softmax_backward(r: _Rows) -> np.ndarray:
-    return r.x - exp_of(r.second) * r.sum(r.x)
+    grad = r.masked(r.x, 0)
+    return r.scaled(grad - exp_of(r.second) * r.sum(grad))
 
 
 def _cross_entropy_backward(r: _Rows) -> np.ndarray:
@@ -86,6 +102,11 @@ def _rms_normal(r: _Rows, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _rms_norm(r: _Rows) -> np.ndarray:
     return _rms_normal(r, r.x)[0] * r.weight
+
+
+def _add_rms_norm(r: _Rows) -> np.ndarray:
+    total = _array(round_once(r.x + r.second, r.dtype), 0.0, _compute_type(r.dtype))
+    return _rms_norm(replace(r, x=total.reshape(r.x.shape)))
 
 
 def _rms_norm_backward(r: _Rows) -> np.ndarray:
@@ -131,6 +152,7 @@ MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
     "log_softmax_backward": _log_softmax_backward,
     "cross_entropy_backward": _cross_entropy_backward,
     "rms_norm": _rms_norm,
+    "add_rms_norm": _add_rms_norm,
     "rms_norm_backward": _rms_norm_backward,
     "rms_norm_products": _rms_norm_products,
     "layer_norm": _layer_norm,
@@ -149,7 +171,9 @@ def map_model(
     second: Tensor | None = None,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
+    mask: Tensor | None = None,
     eps: float = 0.0,
+    scale: float = 1.0,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
     """What a map of the last dim must give, to the bit, as a CPU tensor.
@@ -157,10 +181,13 @@ def map_model(
     Args:
         x: of a derivative the gradient.
         map: a name of :data:`MAPS`.
-        second: of a derivative what it reads beside the gradient: the result of a softmax, or what a norm was given.
+        second: of a derivative what it reads beside the gradient: the result of a softmax, or what a norm was given;
+            or what is added to ``x``.
         weight: of each place of a row; None: 1.
         bias: likewise; None: nothing is added.
+        mask: of a softmax, and of its derivative, which elements take part; None: all.
         eps: what a norm adds before the root.
+        scale: by which a softmax multiplies its elements.
         dtype: of the result; by default that of ``x``.
     """
     dtype = dtype or x.dtype
@@ -170,21 +197,27 @@ def map_model(
     with np.errstate(all="ignore"):
         rows = _Rows(
             _array(x, 0.0, compute),
+            x.dtype,
             _array(second, 0.0, compute),
             _array(weight, 1.0, compute),
             _array(bias, -0.0, compute),
+            np.array(True) if mask is None else mask.detach().cpu().numpy(),
             eps,
+            scale,
         )
         return round_once(MAPS[map](rows), dtype).reshape(x.shape)
 
 
 def row_model(x: Tensor, *, map: str, eps: float = 0.0) -> Tensor:
     """What a map of the last dim keeps of each row for a derivative, as a CPU tensor of the compute type."""
-    compute = torch.float64 if x.dtype == torch.float64 else torch.float32
-    values = _array(x, 0.0, compute)
+    values = _array(x, 0.0, _compute_type(x.dtype))
     with np.errstate(all="ignore"):
-        words = _ROWS[map](_Rows(values, values, values, values, eps), values)
+        words = _ROWS[map](_Rows(values, x.dtype, values, values, values, np.array(True), eps, 1.0), values)
     return torch.from_numpy(np.concatenate(words, -1))
+
+
+def _compute_type(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def _array(t: Tensor | None, missing: float, compute: torch.dtype) -> np.ndarray:

@@ -97,16 +97,22 @@ def _accumulator_rule(op: OpOverload) -> Rule:
 
 
 def _softmax_rule(op: OpOverload) -> Rule:
-    # Of a tensor, or of a gradient and a result; then the dim.
-    def rule(info: Any, in_dims: Sequence[int | None], *args: Any, **options: Any) -> tuple[Tensor, int]:
-        tensors = [a for a in args if isinstance(a, Tensor)]
-        dim, *rest = args[len(tensors) :]
-        first, *others = (_batched(info, t, d) for t, d in zip(tensors, in_dims, strict=False))
+    # Of a tensor, or of a gradient and a result; then the dim, the dtype, the mask and the scale.
+    def rule(info: Any, in_dims: Sequence[int | None], *args: Any) -> tuple[Tensor, int]:
+        count = next(i for i, a in enumerate(args) if not isinstance(a, Tensor))
+        dim, *rest = args[count:]
+        first, *others = (_batched(info, t, d) for t, d in zip(args[:count], in_dims, strict=False))
         rank = first.dim() - 1
         _refuse_wrong_dims(op, first, [dim], {}) if not others else None
-        if rank == 0:
-            return op(first.unsqueeze(1), *(t.unsqueeze(1) for t in others), 1, *rest, **options).squeeze(1), 0
-        return op(first, *others, dim % rank + 1, *rest, **options), 0
+        if len(rest) > 1 and rest[1] is not None:
+            mask = _batched(info, rest[1], in_dims[count + 2])
+            missing = [1] * (first.dim() - mask.dim())  # of the dims of one example, which broadcast
+            rest[1] = mask.reshape(mask.shape[0], *missing, *mask.shape[1:])
+        if rank > 0:
+            return op(first, *others, dim % rank + 1, *rest), 0
+        if len(rest) > 1 and rest[1] is not None:
+            rest[1] = rest[1].unsqueeze(1)
+        return op(first.unsqueeze(1), *(t.unsqueeze(1) for t in others), 1, *rest).squeeze(1), 0
 
     return rule
 
@@ -133,6 +139,27 @@ def _norm_rule(op: OpOverload) -> Rule:
         for b in bias:
             result = result if b is None else result + b
         return (result.to(self.dtype), row), (0, 0)
+
+    return rule
+
+
+def _add_norm_rule(op: OpOverload) -> Rule:
+    def rule(
+        info: Any,
+        in_dims: Sequence[int | None],
+        self: Tensor,
+        residual: Tensor,
+        dims: int,
+        weight: Tensor | None,
+        eps: float,
+    ) -> tuple[tuple[Tensor, Tensor, Tensor], tuple[int, int, int]]:
+        self, residual = (_batched(info, t, d) for t, d in zip((self, residual), in_dims[:2], strict=True))
+        if in_dims[3] is None:
+            return op(self, residual, dims, weight, eps), (0, 0, 0)
+        total = self + residual
+        norm = torch.ops.reduce._rms_norm.default
+        (result, row), _ = _norm_rule(norm)(info, (0, None, in_dims[3], None), total, dims, weight, eps)
+        return (result, total, row), (0, 0, 0)
 
     return rule
 
@@ -198,6 +225,7 @@ def register() -> None:
         torch.library.register_vmap(softmax.default, _softmax_rule(softmax.default))
     for norm in (ops._rms_norm, ops._layer_norm):
         torch.library.register_vmap(norm.default, _norm_rule(norm.default))
+    torch.library.register_vmap(ops._add_rms_norm.default, _add_norm_rule(ops._add_rms_norm.default))
     for gradient in (ops._rms_norm_backward, ops._layer_norm_backward):
         torch.library.register_vmap(gradient.default, _norm_gradient_rule(gradient.default))
     for products in (ops._rms_norm_products, ops._layer_norm_products):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from emulated import needs_emulator
 from emulated_maps import MAPS, Case, build, run
-from map_cases import DTYPES, inputs_of, special, values
+from map_cases import DTYPES, inputs_of, masked, special, values
 
 from torch_reduce.map_model import MAPS as MODELS
 
@@ -93,6 +93,19 @@ def test_results_of_another_type(kernels, name, dtype, out):
     for offset in (0, 1):
         inputs = inputs_of(name, values(3, 1040, dtype), dtype=out)
         assert run(kernels, Case(name, 3, 1040, out_offset=offset), inputs).writes_vectors == (offset == 0)
+
+
+@pytest.mark.parametrize("name", [n for n in MAPS if "softmax" in n])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_masks_and_scales(kernels, name, dtype):
+    """Whole vectors, parts, elements apart; a row of which nothing is left, and one of which all is."""
+    for i, n in enumerate((7, 264, 1024, 1040, 3000)):
+        x = values(5, n, dtype, start=i)
+        mask = torch.rand(5, n, generator=torch.Generator().manual_seed(n)) < 0.6
+        mask[1], mask[2] = False, True
+        inputs = masked(inputs_of(name, x), name, mask, 0.125 if i % 2 else 1.7)
+        for case in (Case(name, 5, n), Case(name, 5, n, offset=i % 3, apart=1 + i % 2, sms=1)):
+            run(kernels, case, inputs)
 
 
 @pytest.mark.parametrize("name", [n for n in MAPS if "norm" in n and "products" not in n])

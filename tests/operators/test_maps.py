@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from map_cases import DTYPES, NORMS, inputs_of, special, values
+from map_cases import DTYPES, NORMS, inputs_of, masked, special, values
 from strategies import like, permuted_slices, strided
 
 import torch_reduce.nn
@@ -24,15 +24,21 @@ def run(name, inputs, device="cpu"):
     """The operator that has the map's kernel, on rows."""
     names = {"cross_entropy_backward": "_logits_backward"} | {softmax: softmax for softmax in SOFTMAXES}
     op = getattr(torch.ops.reduce, names.get(name, f"_{name}"))
-    x, second, weight, bias, row = (
-        t if t is None else t.to(device) for t in (inputs.x, inputs.second, inputs.weight, inputs.bias, inputs.row)
+    x, second, weight, bias, row, mask = (
+        t if t is None else t.to(device)
+        for t in (inputs.x, inputs.second, inputs.weight, inputs.bias, inputs.row, inputs.mask)
     )
     if name in SOFTMAXES:
-        return op(x, 1, dtype=inputs.expected.dtype)
+        return op(x, 1, inputs.expected.dtype, mask, inputs.scale)
     if name == "cross_entropy_backward":
         return op(x, row, 1)
     if name not in NORMS:
-        return op(x, second, 1, inputs.expected.dtype)
+        return op(x, second, 1, inputs.expected.dtype, mask, inputs.scale)
+    if name == "add_rms_norm":
+        result, total, written = op(x, second, 1, weight, inputs.eps)
+        assert_same_bits(total, inputs.total, name)
+        assert_same_bits(written, inputs.row, name)
+        return result
     if second is not None:
         return op(x, second, row, 1, *((weight,) if name.endswith("_backward") else ()))
     parameters = (weight,) if name == "rms_norm" else (weight, bias)
@@ -92,6 +98,34 @@ def test_softmax_of_any_layout(device, name, data):
     expected = map_model(moved, map=name, dtype=out)
     assert actual.is_contiguous() and actual.shape == x.shape
     assert_same_bits(actual, expected.reshape(()) if x.ndim == 0 else expected.movedim(-1, dim))
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(MAPS) if "softmax" in name])
+@every_dtype
+def test_masks_and_scales(device, name, dtype):
+    """A mask of elements, of places, of rows, apart in memory; of all, and of none."""
+    for i, n in enumerate((1, 40, 257, 1024, 5000)):
+        keep = torch.rand(6, 2 * n, generator=torch.Generator().manual_seed(n)) < 0.6
+        keep[1], keep[2] = False, True
+        masks = (keep[:, :n], keep[:, ::2], keep[3, 1 : n + 1], keep[:, :1], torch.tensor(True))
+        for mask in (masks[i], masks[i - 1]):
+            inputs = inputs_of(name, values(6, n, dtype, start=n))
+            inputs = masked(inputs, name, mask, (0.125, 1.0, 3.7)[i % 3])
+            assert_same_bits(run(name, inputs, device), inputs.expected, f"{name} {n} {tuple(mask.shape)}")
+
+
+@pytest.mark.parametrize("name", SOFTMAXES)
+@given(data=st.data())
+def test_masked_softmax_of_any_layout(device, name, data):
+    dtype = data.draw(st.sampled_from(DTYPES))
+    x = data.draw(permuted_slices(dtype, "logsumexp").filter(lambda x: x.ndim > 0))
+    dim = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    sizes = [size if data.draw(st.booleans()) else 1 for size in x.shape]
+    mask = values(1, math.prod(sizes), dtype, start=3).reshape(sizes) > -0.2
+    actual = getattr(functional, name)(like(x, device), dim, mask=mask.to(device), scale=0.3)
+    whole = mask.expand(x.shape).movedim(dim, -1)
+    expected = map_model(x.movedim(dim, -1), map=name, mask=whole, scale=0.3)
+    assert_same_bits(actual, expected.movedim(-1, dim))
 
 
 @pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
@@ -226,6 +260,13 @@ def test_softmax_refuses(name, where):
     refuses_alike(NotImplementedError, lambda: ours(x, 0, **integer), lambda: theirs(y, 0, **integer), "Int")
     with pytest.raises(TypeError, match="dim"):
         torch_reduce.nn.Softmax()(x)
+    with pytest.raises(TypeError, match="mask must have the dtype bool, got Float"):
+        ours(x, 0, mask=x)
+    with pytest.raises(RuntimeError, match="size"):
+        ours(x, 0, mask=torch.ones(4, dtype=torch.bool, device=where))
+    for scale in (0.0, -1.0, math.inf, math.nan, 1e-60):
+        with pytest.raises(ValueError, match="scale must be positive and finite in the compute type"):
+            ours(x, 0, scale=scale)
 
 
 @pytest.mark.parametrize("where", ["cpu", "meta"])

@@ -74,7 +74,8 @@ def run(kernels, case: Case, inputs: Inputs) -> Planned:
         _, place = case.place(t.dtype, 0xFF, case.offset)
         return place.copy_(t)
 
-    x, second = copied(inputs.x), copied(inputs.second)
+    x, second, mask = copied(inputs.x), copied(inputs.second), copied(inputs.mask)
+    total = None if inputs.total is None else case.place(inputs.total.dtype, POISON, case.out_offset)[1]
     memory, out = case.place(inputs.expected.dtype, POISON, case.out_offset)
     row = None if inputs.row is None else inputs.row.clone()
     reads = case.map.endswith(("_backward", "_products"))
@@ -85,16 +86,17 @@ def run(kernels, case: Case, inputs: Inputs) -> Planned:
         for t in (x, out, x if inputs.weight is None else inputs.weight)
     ]
     pointer = lambda t: ctypes.c_void_p(None if t is None else t.data_ptr())  # noqa: E731
-    strides = [t.stride(d) for d in (0, 1) for t in (x, other, out)]
+    strides = [0 if t is None else t.stride(d) for d in (0, 1) for t in (x, other, out, mask)]
     status = kernels.emulate_map(
         MAPS.index(case.map),
         *kinds,
         ctypes.c_double(inputs.eps),
+        ctypes.c_double(inputs.scale),
         1,
         numbers([case.rows]),
         numbers(strides),
         ctypes.c_int64(case.n),
-        *map(pointer, (x, other, inputs.weight, inputs.bias, row if reads else None, out, written)),
+        *map(pointer, (x, other, inputs.weight, inputs.bias, row if reads else None, mask, out, written, total)),
         case.sms,
         case.capability,
         case.clusters,
@@ -103,6 +105,8 @@ def run(kernels, case: Case, inputs: Inputs) -> Planned:
     )
     assert status == 0, f"{case}: status {status}, {kernels.emulator_failure().decode()}"
     assert_same_bits(out.clone(), inputs.expected, str(case))
+    if total is not None:
+        assert_same_bits(total.clone(), inputs.total, f"the sum of {case}")
     if written is not None:
         assert_same_bits(written, row, f"rows of {case}")
     beside = torch.ones(len(memory), dtype=torch.bool)

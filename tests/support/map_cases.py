@@ -1,7 +1,7 @@
 """Maps and what they read: values that leave the type's range, masked ones, infinities and NaN among them."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -24,6 +24,9 @@ class Inputs:
     row: Tensor | None  # what a norm writes of each row, and its derivative reads
     eps: float
     expected: Tensor
+    total: Tensor | None = None  # the sum of x and second, which is written too
+    mask: Tensor | None = None
+    scale: float = 1.0
 
     def of_rows(self, rows: slice, offset: int) -> "Inputs":
         """Some rows, so many elements behind a multiple of 16 bytes."""
@@ -36,8 +39,18 @@ class Inputs:
             begin = -flat.data_ptr() % 16 // t.element_size() + offset
             return flat[begin : begin + t.numel()].view(t.shape).copy_(t)
 
-        row = None if self.row is None else self.row[rows]
-        return Inputs(moved(self.x), moved(self.second), self.weight, self.bias, row, self.eps, self.expected[rows])
+        def part(t: Tensor | None) -> Tensor | None:
+            return None if t is None else t[rows]
+
+        return replace(
+            self,
+            x=moved(self.x),
+            second=moved(self.second),
+            row=part(self.row),
+            expected=self.expected[rows],
+            total=part(self.total),
+            mask=moved(self.mask),
+        )
 
 
 def values(rows: int, n: int, dtype: torch.dtype, start: int = 0) -> Tensor:
@@ -80,10 +93,13 @@ def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bo
         kept = torch.cat([row_model(x, map="log_softmax"), factors], -1)
         scale, shift = (factors[:, i : i + 1] for i in (0, 1))
         return Inputs(x, None, None, None, kept, eps, map_model(x, map=name, weight=scale, bias=shift))
-    weight = bias = second = None
-    row = None
+    weight = bias = second = row = None
+    total = None
+    if name == "add_rms_norm":
+        second = values(rows, n, x.dtype, start=n + 3)
+        total = x + second
     if is_norm:
-        row = row_model(x, map=forward, eps=eps)
+        row = row_model(x, map=forward, eps=eps) if total is None else row_model(total, map="rms_norm", eps=eps)
         if affine and not gives_products:
             weight = values(1, n, x.dtype, start=7)[0]
             bias = values(1, n, x.dtype, start=11)[0] if name == "layer_norm" else None
@@ -92,4 +108,14 @@ def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bo
         x = values(rows, n, second.dtype, start=n)
     dtype = computed(x) if gives_products else dtype
     expected = map_model(x, map=name, second=second, weight=weight, bias=bias, eps=eps, dtype=dtype)
-    return Inputs(x, second, weight, bias, row, eps, expected)
+    return Inputs(x, second, weight, bias, row, eps, expected, total)
+
+
+def masked(inputs: Inputs, name: str, mask: Tensor, scale: float) -> Inputs:
+    """The same of a softmax, or of its derivative, with a mask and a scale."""
+    forward = name.removesuffix("_backward")
+    second = None
+    if name != forward:
+        second = map_model(values(*inputs.x.shape, inputs.x.dtype), map=forward, mask=mask, scale=scale)
+    options = {"second": second, "mask": mask, "scale": scale, "dtype": inputs.expected.dtype}
+    return replace(inputs, second=second, mask=mask, scale=scale, expected=map_model(inputs.x, map=name, **options))

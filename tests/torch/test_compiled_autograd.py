@@ -158,6 +158,9 @@ def of_rows(name, x):
             break
         if argument.name == "target":
             given.append(torch.arange(len(x), device=x.device).mul(3).remainder(x.shape[1]))
+        elif kind == "Tensor":
+            parameters.append(fill(x.shape, x.dtype, op="prod", start=9).to(x.device).requires_grad_())
+            given.append(parameters[-1])
         elif kind == "Optional[Tensor]":
             parameters.append(torch.linspace(0.5, 1.5 + len(given), x.shape[1], device=x.device).requires_grad_())
             given.append(parameters[-1])

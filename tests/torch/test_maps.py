@@ -33,6 +33,61 @@ def test_gradcheck_of_softmax(softmax, dim, device):
     assert torch.autograd.gradcheck(lambda x: softmax(x, 0), wanting(device=device))
 
 
+@every_softmax
+def test_gradcheck_of_masks_and_scales(softmax, device):
+    """What a mask leaves out is a constant; of log_softmax, what is left of it."""
+    x, mask = wanting(4, 5, device=device), torch.ones(4, 5, dtype=torch.bool, device=device)
+    mask[1:3, ::2] = False
+    run = lambda x: softmax(x, 1, mask=mask, scale=0.7)[mask]  # noqa: E731
+    assert torch.autograd.gradcheck(
+        run, x, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True
+    )
+    assert torch.autograd.gradgradcheck(run, x)
+    (gradient,) = torch.autograd.grad(softmax(x, 1, mask=mask)[mask].sum(), x)
+    assert not gradient[~mask].any()
+
+
+def test_gradcheck_of_add_rms_norm(device):
+    x, residual, weight = wanting(3, 4, device=device), wanting(3, 4, device=device, start=5), wanting(4, start=1)
+    inputs = (x, residual, weight.detach().to(device).requires_grad_())
+    run = lambda *t: functional.add_rms_norm(*t[:2], (4,), *t[2:], eps=1e-3)  # noqa: E731
+    assert torch.autograd.gradcheck(
+        run, inputs, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True
+    )
+    assert torch.autograd.gradgradcheck(run, inputs)
+    assert torch.autograd.gradcheck(run, (x, residual.detach()), check_forward_ad=True)
+
+
+def test_add_rms_norm_is_two_operators_in_one(device):
+    """Their bits, those of gradients, of a compiled program and of vmap too."""
+    x, residual, grads = (values(6, 300, torch.bfloat16, start=s).to(device) for s in (0, 1, 2))
+    weight = values(1, 300, torch.bfloat16, start=3)[0].to(device)
+
+    def apart(x, residual, weight):
+        total = x + residual
+        return functional.rms_norm(total, (300,), weight), total
+
+    def together(x, residual, weight):
+        return functional.add_rms_norm(x, residual, (300,), weight)
+
+    def gradients(run):
+        leaves = [t.clone().requires_grad_() for t in (x, residual, weight)]
+        return torch.autograd.grad(run(*leaves), leaves, (grads, grads.flip(0)))
+
+    for run in (together, torch.compile(together, fullgraph=True)):
+        for actual, expected in zip(
+            (*run(x, residual, weight), *gradients(run)), (*apart(x, residual, weight), *gradients(apart)), strict=True
+        ):
+            assert_same_bits(actual, expected)
+    for in_dims in ((0, 0, None), (None, 0, 0)):
+        batch = [
+            t if d is None else torch.stack([t, t.flip(0)]) for t, d in zip((x, residual, weight), in_dims, strict=True)
+        ]
+        alone = [together(*(t if d is None else t[i] for t, d in zip(batch, in_dims, strict=True))) for i in range(2)]
+        for actual, *parts in zip(torch.vmap(together, in_dims)(*batch), *alone, strict=True):
+            assert_same_bits(actual, torch.stack(parts))
+
+
 @every_norm
 @pytest.mark.parametrize("shape", [(5,), (2, 3)], ids=str)
 def test_gradcheck_of_norms(norm, shape, device):
@@ -86,6 +141,12 @@ def test_vmap(device):
         for at in (0, 1, 2):
             batched = torch.vmap(softmax, in_dims=(at, None))(x.movedim(0, at), -1)
             assert_same_bits(batched, torch.stack([softmax(part, -1) for part in x]))
+        mask = x > 0
+        for in_dims in ((0, 0), (0, None), (None, 0)):
+            given = [t[0] if d is None else t for t, d in zip((x, mask), in_dims, strict=True)]
+            run = lambda x, m: softmax(x, -1, mask=m[0], scale=0.5)  # noqa: B023, E731
+            alone = [run(*(t if d is None else t[i] for t, d in zip(given, in_dims, strict=True))) for i in range(3)]
+            assert_same_bits(torch.vmap(run, in_dims)(*given), torch.stack(alone))
     scalars = torch.vmap(lambda x: functional.softmax(x, 0))(x[:, 0, 0])
     assert torch.equal(scalars, torch.ones_like(scalars))
     weight, bias = values(6, 70, torch.bfloat16, start=4).view(2, 3, 70).to(device)
@@ -129,6 +190,10 @@ def test_opcheck(device):
     for softmax in (ops.softmax, ops.log_softmax):
         torch.library.opcheck(softmax.default, (x, 1))
         torch.library.opcheck(softmax.default, (x.detach().float().requires_grad_(), -1), {"dtype": torch.float64})
+        torch.library.opcheck(
+            softmax.default, (x, 1), {"mask": torch.arange(3, device=device)[:, None] > 0, "scale": 0.5}
+        )
+    torch.library.opcheck(ops._add_rms_norm.default, (x, plain[0], 1, weight, 1e-5))
     for norm, parameters in ((ops._rms_norm, (weight,)), (ops._layer_norm, (weight, weight))):
         torch.library.opcheck(norm.default, (x, 1, *parameters, 1e-5))
     for name, parameters in (("rms_norm", plain[1:]), ("layer_norm", plain[1:] * 2)):

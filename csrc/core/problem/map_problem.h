@@ -7,9 +7,9 @@
 
 namespace torch_reduce {
 
-// Strides count elements. Of what a map does not read, they are those of x.
+// Strides count elements. Those of `second` are those of x if there is none, and those of a mask are 0.
 struct MapStrides {
-  int64_t x, second, out;
+  int64_t x, second, out, mask;
 };
 struct MapDim {
   int64_t size;
@@ -20,12 +20,13 @@ struct MapDim {
 struct MapProblem {
   Map map;
   DType in, out, parameters, compute;  // x and second; the result; weight and bias; all words of rows
-  double epsilon;
-  // The largest power of two up to 16 that divides the addresses of x and second; of out; of weight and bias.
-  int alignment, out_alignment, parameter_alignment;
+  double epsilon, scale;
+  // The largest power of two up to 16 that divides the addresses of x and second; of out and of the sum, which lies as
+  // out does; of weight and bias; of the mask.
+  int alignment, out_alignment, parameter_alignment, mask_alignment;
   int64_t n = 1, rows = 1;
-  MapStrides along{1, 1, 1};  // a row
-  int dims = 0;               // of rows, outermost first, without those that walk memory as one
+  MapStrides along{1, 1, 1, 0};  // a row
+  int dims = 0;                  // of rows, outermost first, without those that walk memory as one
   MapDim dim[kMaxDims]{};
 };
 
@@ -40,13 +41,14 @@ TR_SHARED void add_dim(MapProblem& problem, const MapDim& dim);
 
 // Where a row begins.
 inline MapStrides place_of_row(const MapProblem& p, int64_t row) {
-  MapStrides at{0, 0, 0};
+  MapStrides at{0, 0, 0, 0};
   for (int d = p.dims - 1; d >= 0; --d) {
     const int64_t i = row % p.dim[d].size;
     row /= p.dim[d].size;
     at.x += i * p.dim[d].stride.x;
     at.second += i * p.dim[d].stride.second;
     at.out += i * p.dim[d].stride.out;
+    at.mask += i * p.dim[d].stride.mask;
   }
   return at;
 }

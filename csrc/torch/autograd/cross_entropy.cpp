@@ -68,7 +68,7 @@ at::Tensor differentiable_gradient(const Loss& loss, const at::Tensor& grad, con
   const at::Tensor log =
       loss.z == 0 ? grad : call(Request{Op::LogSumExp, at::IntArrayRef(loss.dim), false, std::nullopt}, x);
   const Factors f(loss, grad, targets.ignored, log, self.sym_size(loss.dim));
-  const at::Tensor shares = log_softmax.call(x, loss.dim, std::nullopt).exp();
+  const at::Tensor shares = log_softmax.call(x, loss.dim, std::nullopt, std::nullopt, 1).exp();
   const at::Tensor all = shares * f.scale.unsqueeze(loss.dim) - f.shift.unsqueeze(loss.dim);
   return all.scatter_add(loss.dim, targets.index, -f.of_target.unsqueeze(loss.dim)).to(self.scalar_type());
 }

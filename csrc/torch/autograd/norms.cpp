@@ -196,6 +196,36 @@ void record(const Norm& norm, const at::Tensor& self, const at::Tensor& weight, 
                       /*is_inplace_op=*/false);
 }
 
+// The gradient of a sum is that of both tensors.
+struct SumGradient {
+  using Values = std::tuple<bool>;
+  static constexpr const char* name = "torch_reduce_SumOfTwoBackward";
+
+  static variable_list of(const at::Tensor& grad, const Values&) { return {grad, grad}; }
+};
+struct SumNode : torch::autograd::Node {
+  variable_list apply(variable_list&& grads) override { return SumGradient::of(grads[0], {}); }
+  void compiled_args(torch::dynamo::autograd::CompiledNodeArgs&) const override {}
+  variable_list apply_with_saved(const variable_list& grads,
+                                 torch::dynamo::autograd::SwapSavedVariables& saved) override {
+    return CompiledNode<SumGradient>::call(*this, grads, saved, {});
+  }
+  std::string name() const override { return "ReduceSumOfTwoBackward"; }
+};
+
+void record_sum(const at::Tensor& self, const at::Tensor& residual, at::Tensor& sum) {
+  if ((self.requires_grad() || residual.requires_grad()) && at::GradMode::is_enabled()) {
+    const auto node = NodeOwner<SumNode>::make();
+    node->set_next_edges(torch::autograd::collect_next_edges(self, residual));
+    torch::autograd::set_history(sum, node);
+  }
+  const at::Tensor of_self = tangent_of(self), of_residual = tangent_of(residual);
+  if (!of_self.defined() && !of_residual.defined()) return;
+  const at::Tensor& one = of_self.defined() ? of_self : of_residual;
+  const at::Tensor both = of_self.defined() && of_residual.defined() ? of_self + of_residual : one.clone();
+  sum._set_fw_grad(both, /*level=*/0, /*is_inplace_op=*/false);
+}
+
 using Pair = std::tuple<at::Tensor, at::Tensor>;
 
 Pair rms_norm(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dims, const std::optional<at::Tensor>& weight,
@@ -207,6 +237,20 @@ Pair rms_norm(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dims, co
   }();
   record({false, dims, eps}, self, weight.value_or(at::Tensor()), at::Tensor(), result, row);
   return {result, row};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> add_rms_norm(c10::DispatchKeySet keys, const at::Tensor& self,
+                                                            const at::Tensor& residual, int64_t dims,
+                                                            const std::optional<at::Tensor>& weight, double eps) {
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_add_rms_norm", "").typed<AddRmsNorms>();
+  auto [result, sum, row] = [&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return op.redispatch(keys & c10::after_autograd_keyset, self, residual, dims, weight, eps);
+  }();
+  record_sum(self, residual, sum);
+  record({false, dims, eps}, sum, weight.value_or(at::Tensor()), at::Tensor(), result, row);
+  return {result, sum, row};
 }
 
 Pair layer_norm(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dims, const std::optional<at::Tensor>& weight,
@@ -224,6 +268,7 @@ Pair layer_norm(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dims, 
 
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   m.impl("_rms_norm", TORCH_FN(rms_norm));
+  m.impl("_add_rms_norm", TORCH_FN(add_rms_norm));
   m.impl("_layer_norm", TORCH_FN(layer_norm));
   // Called where nothing is to be differentiated.
   m.impl("_rms_norm_backward", torch::CppFunction::makeFallthrough());

@@ -24,28 +24,40 @@ at::Tensor sum_of_row(const at::Tensor& x, int64_t dim) {
   return call(Request{Op::Sum, at::IntArrayRef(dim), /*keepdim=*/true, std::nullopt}, x);
 }
 
-at::Tensor composed(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
+// What was asked for of a softmax; an undefined mask leaves nothing out.
+struct Softmax {
+  int64_t dim;
+  at::Tensor mask;
+  double scale;
+
+  at::Tensor where_kept(const at::Tensor& x) const { return mask.defined() ? at::where(mask, x, 0) : x; }
+};
+
+at::Tensor composed(bool logarithm, const at::Tensor& grad, const at::Tensor& result, const Softmax& of,
                     at::ScalarType type) {
   const at::ScalarType compute = compute_type_of_map(result.scalar_type());
-  const at::Tensor g = grad.to(compute), y = result.to(compute);
-  const at::Tensor gradient = logarithm ? g - y.exp() * sum_of_row(g, dim) : y * (g - sum_of_row(g * y, dim));
-  return gradient.to(type);
+  const at::Tensor g = of.where_kept(grad.to(compute)), y = result.to(compute);
+  const at::Tensor gradient = logarithm ? g - y.exp() * sum_of_row(g, of.dim) : y * (g - sum_of_row(g * y, of.dim));
+  return (gradient * of.scale).to(type);
 }
-at::Tensor tangent_of(bool logarithm, const at::Tensor& tangent, const at::Tensor& result, int64_t dim) {
+at::Tensor tangent_of(bool logarithm, const at::Tensor& tangent, const at::Tensor& result, const Softmax& of) {
   const at::ScalarType compute = compute_type_of_map(result.scalar_type());
-  const at::Tensor t = tangent.to(compute), y = result.to(compute);
-  const at::Tensor moved = logarithm ? t - sum_of_row(y.exp() * t, dim) : y * (t - sum_of_row(t * y, dim));
-  return moved.to(result.scalar_type());
+  const at::Tensor t = of.where_kept(tangent.to(compute)), y = result.to(compute);
+  const at::Tensor moved =
+      logarithm ? of.where_kept(t - sum_of_row(y.exp() * t, of.dim)) : y * (t - sum_of_row(t * y, of.dim));
+  return (moved * of.scale).to(result.scalar_type());
 }
 
 // Of a gradient that is not to be differentiated itself.
 struct Gradient {
-  using Values = std::tuple<bool, int64_t, at::ScalarType, at::Tensor>;
+  using Values = std::tuple<bool, int64_t, at::ScalarType, at::Tensor, at::Tensor, double>;
   static constexpr const char* name = "torch_reduce_SoftmaxBackward";
 
   static variable_list of(const at::Tensor& grad, const Values& values) {
-    const auto& [logarithm, dim, type, result] = values;
-    return {grad.defined() ? softmax_gradient(logarithm, grad, result, dim, type) : at::Tensor()};
+    const auto& [logarithm, dim, type, result, mask, scale] = values;
+    if (!grad.defined()) return {at::Tensor()};
+    return {softmax_gradient(logarithm, grad, result, dim, type, mask.defined() ? std::optional(mask) : std::nullopt,
+                             scale)};
   }
 };
 
@@ -53,42 +65,54 @@ template <bool kLogarithm>
 struct SoftmaxNode : torch::autograd::Node {
   int64_t dim = 0;
   at::ScalarType type = at::kFloat;
-  SavedVariable result;
+  double scale = 1;
+  bool has_mask = false;
+  SavedVariable result, mask;
 
-  at::Tensor unpacked() { return result.unpack(NodeOwner<SoftmaxNode>::of(*this)); }
+  Gradient::Values values() {
+    const at::Tensor y = result.unpack(NodeOwner<SoftmaxNode>::of(*this));
+    return {kLogarithm, dim, type, y, has_mask ? mask.unpack() : at::Tensor(), scale};
+  }
 
   variable_list apply(variable_list&& grads) override {
     if (!grads[0].defined() || !task_should_compute_output(0)) return {at::Tensor()};
-    const at::Tensor y = unpacked();
-    if (at::GradMode::is_enabled()) return {composed(kLogarithm, grads[0], y, dim, type)};
-    return Gradient::of(grads[0], {kLogarithm, dim, type, y});
+    const Gradient::Values kept = values();
+    if (!at::GradMode::is_enabled()) return Gradient::of(grads[0], kept);
+    return {composed(kLogarithm, grads[0], std::get<3>(kept), {dim, std::get<4>(kept), scale}, type)};
   }
 
   void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& args) const override {
     args.collect(dim);
     args.collect(type);
+    args.collect(scale);
+    args.collect(has_mask);
     args.collect(result, /*is_output=*/true);
+    args.collect(mask, /*is_output=*/false);
   }
   variable_list apply_with_saved(const variable_list& grads,
                                  torch::dynamo::autograd::SwapSavedVariables& saved) override {
-    saved.before(result);
-    variable_list gradients = CompiledNode<Gradient>::call(*this, grads, saved, {kLogarithm, dim, type, unpacked()});
-    saved.after(result);
+    for (SavedVariable* t : {&result, &mask}) saved.before(*t);
+    variable_list gradients = CompiledNode<Gradient>::call(*this, grads, saved, values());
+    for (SavedVariable* t : {&result, &mask}) saved.after(*t);
     return gradients;
   }
 
   std::string name() const override { return kLogarithm ? "ReduceLogSoftmaxBackward" : "ReduceSoftmaxBackward"; }
-  void release_variables() override { result.reset_data(); }
+  void release_variables() override {
+    result.reset_data();
+    mask.reset_data();
+  }
 };
 
 template <bool kLogarithm>
-at::Tensor softmax(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
+at::Tensor softmax(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype,
+                   const std::optional<at::Tensor>& mask, double scale) {
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow(kLogarithm ? "reduce::log_softmax" : "reduce::softmax", "")
                              .typed<Softmaxes>();
   at::Tensor result = [&] {
     const at::AutoDispatchBelowADInplaceOrView below;
-    return op.redispatch(keys & c10::after_autograd_keyset, self, dim, dtype);
+    return op.redispatch(keys & c10::after_autograd_keyset, self, dim, dtype, mask, scale);
   }();
   const bool wants_gradient = self.requires_grad() && at::GradMode::is_enabled();
   const at::Tensor& tangent = self._fw_grad(/*level=*/0);
@@ -100,10 +124,14 @@ at::Tensor softmax(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dim
     node->set_next_edges(torch::autograd::collect_next_edges(self));
     node->dim = dim;
     node->type = self.scalar_type();
+    node->scale = scale;
+    node->has_mask = mask && mask->defined();
+    if (node->has_mask) node->mask = SavedVariable(*mask, /*is_output=*/false);
     torch::autograd::set_history(result, node);
   }
   if (tangent.defined()) {
-    result._set_fw_grad(tangent_of(kLogarithm, tangent, result, dim), /*level=*/0, /*is_inplace_op=*/false);
+    const Softmax of{dim, mask.value_or(at::Tensor()), scale};
+    result._set_fw_grad(tangent_of(kLogarithm, tangent, result, of), /*level=*/0, /*is_inplace_op=*/false);
   }
   if (wants_gradient) node->result = SavedVariable(result, /*is_output=*/true);
   return result;

@@ -9,13 +9,14 @@ namespace torch_reduce {
 namespace {
 
 template <bool kLogarithm>
-at::Tensor softmax(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
+at::Tensor softmax(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype,
+                   const std::optional<at::Tensor>& mask, double scale) {
   const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastCUDA);
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow(kLogarithm ? "reduce::log_softmax" : "reduce::softmax", "")
                              .typed<Softmaxes>();
   if (!dtype && at::autocast::is_eligible(self, at::kCUDA) && self.is_floating_point()) dtype = at::kFloat;
-  return op.call(self, dim, dtype);
+  return op.call(self, dim, dtype, mask, scale);
 }
 
 using LayerNorm = at::Tensor(const at::Tensor&, at::SymIntArrayRef, const std::optional<at::Tensor>&,

@@ -7,10 +7,15 @@
 
 namespace torch_reduce {
 
-using Softmaxes = at::Tensor(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype);
-using SoftmaxGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& result, int64_t dim, at::ScalarType type);
+using Softmaxes = at::Tensor(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype,
+                             const std::optional<at::Tensor>& mask, double scale);
+using SoftmaxGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& result, int64_t dim, at::ScalarType type,
+                                   const std::optional<at::Tensor>& mask, double scale);
 using RmsNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, int64_t dims,
                                                     const std::optional<at::Tensor>& weight, double eps);
+using AddRmsNorms = std::tuple<at::Tensor, at::Tensor, at::Tensor>(const at::Tensor& self, const at::Tensor& residual,
+                                                                   int64_t dims,
+                                                                   const std::optional<at::Tensor>& weight, double eps);
 using LayerNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, int64_t dims,
                                                       const std::optional<at::Tensor>& weight,
                                                       const std::optional<at::Tensor>& bias, double eps);
@@ -26,7 +31,7 @@ using CrossEntropyGradient = at::Tensor(const at::Tensor& grad, const at::Tensor
                                         double z);
 
 at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
-                            at::ScalarType type);
+                            at::ScalarType type, const std::optional<at::Tensor>& mask, double scale);
 // Of the last `dims` dims. `row` is what the norm has written of each row.
 at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                          int64_t dims, const std::optional<at::Tensor>& weight);

@@ -10,20 +10,18 @@ namespace torch_reduce {
 namespace {
 
 const void* address(const at::Tensor& t) { return t.defined() ? t.const_data_ptr() : nullptr; }
+void* address_to(const at::Tensor& t) { return t.defined() ? t.mutable_data_ptr() : nullptr; }
 
 struct Cpu {
   static constexpr int kMostDims = kMaxDims;
   static at::Tensor empty(at::SymIntArrayRef sizes, at::ScalarType type, const at::Tensor&) {
     return at::Tensor(at::detail::empty_cpu(C10_AS_INTARRAYREF_SLOW(sizes), type));
   }
-  static void run(const MapProblem& p, const MapInputs& in, const at::Tensor& out, const at::Tensor& written) {
-    const cpu::MapBuffers buffers{address(in.x),
-                                  address(in.second),
-                                  address(in.weight),
-                                  address(in.bias),
-                                  address(in.row),
-                                  out.mutable_data_ptr(),
-                                  written.defined() ? written.mutable_data_ptr() : nullptr};
+  static void run(const MapProblem& p, const MapInputs& in, const MapOutputs& to) {
+    const cpu::MapBuffers buffers{
+        address(in.x),      address(in.second),     address(in.weight),
+        address(in.bias),   address(in.row),        static_cast<const bool*>(address(in.mask)),
+        address_to(to.out), address_to(to.written), address_to(to.sum)};
     cpu::map(p, buffers, torch_threads());
   }
   static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {

@@ -15,6 +15,7 @@ namespace torch_reduce {
 namespace {
 
 const void* address(const at::Tensor& t) { return t.defined() ? t.const_data_ptr() : nullptr; }
+void* address_to(const at::Tensor& t) { return t.defined() ? t.mutable_data_ptr() : nullptr; }
 
 struct Cuda {
   static constexpr int kMostDims = kMostMapDims;
@@ -23,7 +24,7 @@ struct Cuda {
     return at::Tensor(at::detail::empty_generic(C10_AS_INTARRAYREF_SLOW(sizes), c10::cuda::CUDACachingAllocator::get(),
                                                 c10::DispatchKeySet(c10::DispatchKey::CUDA), type, std::nullopt));
   }
-  static void run(const MapProblem& p, const MapInputs& in, const at::Tensor& out, const at::Tensor& written) {
+  static void run(const MapProblem& p, const MapInputs& in, const MapOutputs& to) {
     const c10::DeviceGuard guard(in.x.device());
     const int device = in.x.get_device();
     const MapPlan plan = make_map_plan(p, under_tuning(describe_gpu(device)));
@@ -31,14 +32,11 @@ struct Cuda {
     if (plan.scratch_bytes > 0) {
       scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
     }
-    const cuda::MapBuffers buffers{address(in.x),
-                                   address(in.second),
-                                   address(in.weight),
-                                   address(in.bias),
-                                   address(in.row),
-                                   out.mutable_data_ptr(),
-                                   written.defined() ? written.mutable_data_ptr() : nullptr,
-                                   scratch.get()};
+    const cuda::MapBuffers buffers{address(in.x),      address(in.second),
+                                   address(in.weight), address(in.bias),
+                                   address(in.row),    static_cast<const bool*>(address(in.mask)),
+                                   address_to(to.out), address_to(to.written),
+                                   address_to(to.sum), scratch.get()};
     C10_CUDA_CHECK(
         cuda::launch_map(plan, p, buffers, c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(device)));
   }

@@ -43,6 +43,14 @@ void check_map_dtype(const char* name, at::ScalarType type, const char* of) {
 
 at::ScalarType compute_type_of_map(at::ScalarType type) { return at::toOpMathType(type); }
 
+at::Tensor mask_over(const char* name, const at::Tensor& mask, const at::Tensor& x) {
+  TORCH_CHECK_TYPE(mask.scalar_type() == at::kBool, "reduce::", name, ": mask must have the dtype bool, got ",
+                   mask.scalar_type());
+  TORCH_CHECK(mask.device() == x.device(), "reduce::", name, ": mask must be on the input's device, ", x.device(),
+              ", got ", mask.device());
+  return mask.expand_symint(x.sym_sizes());
+}
+
 void make_parameters_alike(const char* name, MapInputs& in) {
   const at::ScalarType type = in.x.scalar_type(), compute = compute_type_of_map(type);
   const auto is_direct = [&](const at::Tensor& t) {
@@ -63,29 +71,35 @@ void make_parameters_alike(const char* name, MapInputs& in) {
   }
 }
 
-MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, const at::Tensor& out, int most_dims) {
+MapProblem describe_map(Map map, MapInputs& in, RowDims row, const MapOptions& options, const MapOutputs& to,
+                        int most_dims) {
   if (!stride_of_row(in.x, row)) in.x = in.x.contiguous();
   if (in.second.defined() && !stride_of_row(in.second, row)) in.second = in.second.contiguous();
-  const at::Tensor &x = in.x, &second = in.second.defined() ? in.second : in.x;
+  const at::Tensor &x = in.x, &second = in.second.defined() ? in.second : in.x, &out = to.out;
   const at::Tensor& parameters = in.weight.defined() ? in.weight : in.bias;
   MapProblem p{map,
                to_dtype(x.scalar_type()),
                to_dtype(out.scalar_type()),
                to_dtype(parameters.defined() ? parameters.scalar_type() : x.scalar_type()),
                to_dtype(compute_type_of_map(x.scalar_type())),
-               epsilon,
+               options.epsilon,
+               options.scale,
                std::min(alignment(x), alignment(second)),
-               alignment(out),
-               std::min(alignment(in.weight), alignment(in.bias))};
+               std::min(alignment(out), alignment(to.sum)),
+               std::min(alignment(in.weight), alignment(in.bias)),
+               alignment(in.mask)};
+  const auto mask_stride = [&](int64_t d) { return in.mask.defined() ? in.mask.stride(d) : 0; };
   for (int64_t d = row.first; d < row.end; ++d) p.n *= x.size(d);
-  p.along = {*stride_of_row(x, row), *stride_of_row(second, row), *stride_of_row(out, row)};
+  p.along = {*stride_of_row(x, row), *stride_of_row(second, row), *stride_of_row(out, row), mask_stride(row.first)};
   for (int64_t d = 0; d < x.dim(); ++d) {
-    if (d < row.first || d >= row.end) add_dim(p, {x.size(d), {x.stride(d), second.stride(d), out.stride(d)}});
+    if (d >= row.first && d < row.end) continue;
+    add_dim(p, {x.size(d), {x.stride(d), second.stride(d), out.stride(d), mask_stride(d)}});
   }
   if (p.dims <= most_dims || is_empty(p)) return p;
   in.x = x.contiguous();
   if (in.second.defined()) in.second = second.contiguous();
-  return describe_map(map, in, row, epsilon, out, kMaxDims);
+  if (in.mask.defined()) in.mask = in.mask.contiguous();
+  return describe_map(map, in, row, options, to, kMaxDims);
 }
 
 }  // namespace torch_reduce

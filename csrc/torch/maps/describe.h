@@ -7,9 +7,17 @@
 
 namespace torch_reduce {
 
-// What a map reads; undefined: not given.
+// What a map reads; undefined: not given. The mask has the shape of x.
 struct MapInputs {
-  at::Tensor x, second, weight, bias, row;
+  at::Tensor x, second, weight, bias, row, mask;
+};
+// And writes; undefined: not asked for.
+struct MapOutputs {
+  at::Tensor out, written, sum;
+};
+// Numbers of the caller.
+struct MapOptions {
+  double epsilon = 0, scale = 1;
 };
 
 // Which of a tensor's neighbouring dims are a row.
@@ -21,11 +29,15 @@ struct RowDims {
 void check_map_dtype(const char* name, at::ScalarType type, const char* of);
 at::ScalarType compute_type_of_map(at::ScalarType type);
 
+// The mask over the shape of x, without a copy. TypeError unless it is of bools.
+at::Tensor mask_over(const char* name, const at::Tensor& mask, const at::Tensor& x);
+
 // Weight and bias as kernels read them: contiguous, of one type, which is that of x or the compute type.
 void make_parameters_alike(const char* name, MapInputs& in);
 
 // Inputs whose rows are not at one stride each, or that have more dims of rows than `most_dims`, are replaced by
 // contiguous copies.
-MapProblem describe_map(Map map, MapInputs& in, RowDims row, double epsilon, const at::Tensor& out, int most_dims);
+MapProblem describe_map(Map map, MapInputs& in, RowDims row, const MapOptions& options, const MapOutputs& to,
+                        int most_dims);
 
 }  // namespace torch_reduce

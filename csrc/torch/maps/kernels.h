@@ -4,6 +4,8 @@
 #include <ATen/WrapDimUtils.h>
 #include <torch/library.h>
 
+#include <cmath>
+
 #include "../dispatch/call.h"
 #include "call.h"
 #include "describe.h"
@@ -14,47 +16,58 @@ namespace torch_reduce {
 // Device has
 //   static constexpr int kMostDims;  // of rows; 0: there is no memory, and nothing is run
 //   static at::Tensor empty(at::SymIntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
-//   static void run(const MapProblem&, const MapInputs&, const at::Tensor& out, const at::Tensor& written);
+//   static void run(const MapProblem&, const MapInputs&, const MapOutputs&);
 //   static void run(LossStep, const LossCall&, const LossInputs&, const at::Tensor& out);
 template <class Device>
 struct MapKernels {
   using Pair = std::tuple<at::Tensor, at::Tensor>;
+  using Mask = std::optional<at::Tensor>;
 
   template <Map map>
-  static at::Tensor softmax(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype) {
+  static at::Tensor softmax(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype, const Mask& mask,
+                            double scale) {
     const int64_t d = at::maybe_wrap_dim(dim, self.dim());
     const at::ScalarType type = dtype.value_or(self.scalar_type());
     check_map_dtype(name(map), type, dtype ? "the result" : "the input");
     // An integer is converted first; what is rounded by that, torch rounds too.
     const bool widens = type == at::kDouble || !self.is_floating_point();
-    MapInputs in{widens ? self.to(type) : self, {}, {}, {}, {}};
+    MapInputs in{widens ? self.to(type) : self};
     check_map_dtype(name(map), in.x.scalar_type(), "the input");
-    return std::get<0>(run(map, in, {d, d + 1}, 0, type));
+    return scaled(map, in, d, type, mask, scale);
   }
 
   template <Map map>
-  static at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& result, int64_t dim,
-                                     at::ScalarType type) {
+  static at::Tensor softmax_backward(const at::Tensor& grad, const at::Tensor& result, int64_t dim, at::ScalarType type,
+                                     const Mask& mask, double scale) {
     const int64_t d = at::maybe_wrap_dim(dim, result.dim());
-    check_pair(name(map), grad, result);
-    MapInputs in{grad, result, {}, {}, {}};
-    return std::get<0>(run(map, in, {d, d + 1}, 0, type));
+    check_pair(name(map), "the gradient", grad, result);
+    MapInputs in{grad, result};
+    return scaled(map, in, d, type, mask, scale);
   }
 
   static Pair rms_norm(const at::Tensor& self, int64_t dims, const std::optional<at::Tensor>& weight, double eps) {
-    MapInputs in{self, {}, weight.value_or(at::Tensor()), {}, {}};
-    return norm(Map::RmsNorm, in, dims, eps);
+    MapInputs in{self, {}, weight.value_or(at::Tensor())};
+    return pair_of(norm(Map::RmsNorm, in, dims, eps));
+  }
+  static std::tuple<at::Tensor, at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& self, const at::Tensor& residual,
+                                                                     int64_t dims,
+                                                                     const std::optional<at::Tensor>& weight,
+                                                                     double eps) {
+    check_pair(name(Map::AddRmsNorm), "the residual", residual, self);
+    MapInputs in{self, residual, weight.value_or(at::Tensor())};
+    const MapOutputs to = norm(Map::AddRmsNorm, in, dims, eps);
+    return {to.out, to.sum, to.written};
   }
   static Pair layer_norm(const at::Tensor& self, int64_t dims, const std::optional<at::Tensor>& weight,
                          const std::optional<at::Tensor>& bias, double eps) {
-    MapInputs in{self, {}, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()), {}};
-    return norm(Map::LayerNorm, in, dims, eps);
+    MapInputs in{self, {}, weight.value_or(at::Tensor()), bias.value_or(at::Tensor())};
+    return pair_of(norm(Map::LayerNorm, in, dims, eps));
   }
 
   static at::Tensor logits_backward(const at::Tensor& self, const at::Tensor& row, int64_t dim) {
     const int64_t d = at::maybe_wrap_dim(dim, self.dim());
     MapInputs in{self, {}, {}, {}, row.contiguous()};
-    return std::get<0>(run(Map::CrossEntropyBackward, in, {d, d + 1}, 0, self.scalar_type()));
+    return run(Map::CrossEntropyBackward, in, {d, d + 1}, {}, self.scalar_type()).out;
   }
 
   static Pair cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t dim, int64_t ignore_index,
@@ -94,18 +107,18 @@ struct MapKernels {
   template <Map map>
   static at::Tensor norm_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
                                   const std::optional<at::Tensor>& weight) {
-    check_pair(name(map), grad, self);
+    check_pair(name(map), "the gradient", grad, self);
     MapInputs in{grad, self, weight.value_or(at::Tensor()), {}, row.contiguous()};
     make_parameters_alike(name(map), in);
-    return std::get<0>(run(map, in, {self.dim() - dims, self.dim()}, 0, self.scalar_type()));
+    return run(map, in, {self.dim() - dims, self.dim()}, {}, self.scalar_type()).out;
   }
 
   // In the compute type.
   template <Map map>
   static at::Tensor norm_products(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims) {
-    check_pair(name(map), grad, self);
+    check_pair(name(map), "the gradient", grad, self);
     MapInputs in{grad, self, {}, {}, row.contiguous()};
-    return std::get<0>(run(map, in, {self.dim() - dims, self.dim()}, 0, compute_type_of_map(self.scalar_type())));
+    return run(map, in, {self.dim() - dims, self.dim()}, {}, compute_type_of_map(self.scalar_type())).out;
   }
 
   static void register_all(torch::Library& m) {
@@ -117,6 +130,7 @@ struct MapKernels {
     m.impl("_cross_entropy", TORCH_FN(cross_entropy));
     m.impl("_cross_entropy_backward", TORCH_FN(cross_entropy_backward));
     m.impl("_rms_norm", TORCH_FN(rms_norm));
+    m.impl("_add_rms_norm", TORCH_FN(add_rms_norm));
     m.impl("_layer_norm", TORCH_FN(layer_norm));
     m.impl("_rms_norm_backward", &MapKernels::template norm_backward<Map::RmsNormBackward>);
     m.impl("_rms_norm_products", &MapKernels::template norm_products<Map::RmsNormProducts>);
@@ -125,45 +139,55 @@ struct MapKernels {
   }
 
  private:
-  static void check_pair(const char* map, const at::Tensor& grad, const at::Tensor& other) {
-    check_map_dtype(map, grad.scalar_type(), "the gradient");
-    TORCH_CHECK(grad.scalar_type() == other.scalar_type() && grad.device() == other.device(), "reduce::", map,
-                ": the gradient must have the dtype and device of the other tensor, ", other.scalar_type(), " on ",
-                other.device(), ", got ", grad.scalar_type(), " on ", grad.device());
-    TORCH_CHECK(grad.sym_sizes().equals(other.sym_sizes()), "reduce::", map, ": the gradient has shape ",
-                grad.sym_sizes(), ", the other tensor ", other.sym_sizes());
+  static void check_pair(const char* map, const char* what, const at::Tensor& t, const at::Tensor& other) {
+    check_map_dtype(map, t.scalar_type(), what);
+    TORCH_CHECK(t.scalar_type() == other.scalar_type() && t.device() == other.device(), "reduce::", map, ": ", what,
+                " must have the dtype and device of the other tensor, ", other.scalar_type(), " on ", other.device(),
+                ", got ", t.scalar_type(), " on ", t.device());
+    TORCH_CHECK(t.sym_sizes().equals(other.sym_sizes()), "reduce::", map, ": ", what, " has shape ", t.sym_sizes(),
+                ", the other tensor ", other.sym_sizes());
   }
 
-  static Pair norm(Map map, MapInputs& in, int64_t dims, double eps) {
+  static Pair pair_of(const MapOutputs& to) { return {to.out, to.written}; }
+
+  static at::Tensor scaled(Map map, MapInputs& in, int64_t dim, at::ScalarType type, const Mask& mask, double scale) {
+    const double rounded = in.x.scalar_type() == at::kDouble ? scale : static_cast<float>(scale);
+    TORCH_CHECK_VALUE(rounded > 0 && std::isfinite(rounded), "reduce::", name(map),
+                      ": scale must be positive and finite in the compute type, got ", scale);
+    if (mask && mask->defined()) in.mask = mask_over(name(map), *mask, in.x);
+    return run(map, in, {dim, dim + 1}, {0, scale}, type).out;
+  }
+
+  static MapOutputs norm(Map map, MapInputs& in, int64_t dims, double eps) {
     check_map_dtype(name(map), in.x.scalar_type(), "the input");
     TORCH_CHECK(dims >= 1 && dims <= in.x.dim(), "reduce::", name(map), ": a row has from 1 to ", in.x.dim(),
                 " dims, got ", dims);
     make_parameters_alike(name(map), in);
-    return run(map, in, {in.x.dim() - dims, in.x.dim()}, eps, in.x.scalar_type());
+    return run(map, in, {in.x.dim() - dims, in.x.dim()}, {eps}, in.x.scalar_type());
   }
 
-  // The result, and what is kept of rows, if there is anything.
-  static Pair run(Map map, MapInputs& in, RowDims row, double eps, at::ScalarType type) {
-    const at::Tensor out = Device::empty(in.x.sym_sizes(), type, in.x);
-    at::Tensor written;
+  static MapOutputs run(Map map, MapInputs& in, RowDims row, const MapOptions& options, at::ScalarType type) {
+    MapOutputs to{Device::empty(in.x.sym_sizes(), type, in.x)};
+    if (traits_of(map).adds_second) to.sum = Device::empty(in.x.sym_sizes(), type, in.x);
     if (const int kept = traits_of(map).words_written; kept > 0) {
       c10::SymDimVector words;
       for (int64_t d = 0; d < in.x.dim(); ++d) {
         if (d < row.first || d >= row.end) words.push_back(in.x.sym_size(d));
       }
       words.push_back(kept);
-      written = Device::empty(words, compute_type_of_map(in.x.scalar_type()), in.x);
+      to.written = Device::empty(words, compute_type_of_map(in.x.scalar_type()), in.x);
     }
     if constexpr (Device::kMostDims > 0) {
+      MapOutputs of_dims = to;
       if (in.x.dim() == 0) {
-        in.x = in.x.reshape(1);
-        if (in.second.defined()) in.second = in.second.reshape(1);
+        for (at::Tensor* t : {&in.x, &in.second, &in.mask, &of_dims.out}) {
+          if (t->defined()) *t = t->reshape(1);
+        }
       }
-      const at::Tensor result = out.dim() == 0 ? out.reshape(1) : out;
-      const MapProblem p = describe_map(map, in, row, eps, result, Device::kMostDims);
-      if (!is_empty(p)) Device::run(p, in, result, written);
+      const MapProblem p = describe_map(map, in, row, options, of_dims, Device::kMostDims);
+      if (!is_empty(p)) Device::run(p, in, of_dims);
     }
-    return {out, written};
+    return to;
   }
 };
 

@@ -1,6 +1,5 @@
 // The norms as torch has them: of a shape, by the operators of the last dims.
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/add.h>
 #include <torch/library.h>
 
 #include <limits>
@@ -36,15 +35,25 @@ int64_t check_shape(const at::Tensor& self, at::SymIntArrayRef shape, const std:
   return dims;
 }
 
-at::Tensor rms_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
-                    std::optional<double> eps) {
+struct RowsOver {
+  int64_t dims;
+  double eps;
+};
+RowsOver check_rms_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
+                        std::optional<double> eps) {
   const auto rank = static_cast<int64_t>(shape.size());
   TORCH_CHECK_VALUE(self.dim() >= rank, "Input tensor must have at least ", rank, " dimensions, but got ", self.dim());
   const int64_t dims = check_shape(self, shape, weight, std::nullopt);
   const double least = self.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
                                                          : std::numeric_limits<float>::epsilon();
+  return {dims, eps.value_or(least)};
+}
+
+at::Tensor rms_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
+                    std::optional<double> eps) {
+  const RowsOver rows = check_rms_norm(self, shape, weight, eps);
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_rms_norm", "").typed<RmsNorms>();
-  return std::get<0>(op.call(self, dims, weight, eps.value_or(least)));
+  return std::get<0>(op.call(self, rows.dims, weight, rows.eps));
 }
 
 at::Tensor layer_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
@@ -58,11 +67,11 @@ at::Tensor layer_norm(const at::Tensor& self, at::SymIntArrayRef shape, const st
 std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& self, const at::Tensor& residual,
                                                 at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
                                                 std::optional<double> eps) {
-  TORCH_CHECK(self.scalar_type() == residual.scalar_type() && self.sym_sizes().equals(residual.sym_sizes()),
-              "reduce::add_rms_norm: the residual must have the dtype and shape of the input, ", self.scalar_type(),
-              " and ", self.sym_sizes(), ", got ", residual.scalar_type(), " and ", residual.sym_sizes());
-  const at::Tensor sum = at::add(self, residual);
-  return {rms_norm(sum, shape, weight, eps), sum};
+  const RowsOver rows = check_rms_norm(self, shape, weight, eps);
+  static const auto op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_add_rms_norm", "").typed<AddRmsNorms>();
+  const auto [result, sum, row] = op.call(self, residual, rows.dims, weight, rows.eps);
+  return {result, sum};
 }
 
 }  // namespace

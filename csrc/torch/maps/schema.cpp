@@ -14,10 +14,10 @@ auto find(const char* name) {
 }  // namespace
 
 at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Tensor& result, int64_t dim,
-                            at::ScalarType type) {
+                            at::ScalarType type, const std::optional<at::Tensor>& mask, double scale) {
   static const auto shares = find<SoftmaxGradient>("reduce::_softmax_backward"),
                     logarithms = find<SoftmaxGradient>("reduce::_log_softmax_backward");
-  return (logarithm ? logarithms : shares).call(grad, result, dim, type);
+  return (logarithm ? logarithms : shares).call(grad, result, dim, type, mask, scale);
 }
 
 at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
@@ -39,8 +39,9 @@ at::Tensor norm_products(bool centred, const at::Tensor& grad, const at::Tensor&
 TORCH_LIBRARY_FRAGMENT(reduce, m) {
   const std::vector<at::Tag> tags{at::Tag::pt2_compliant_tag};
   for (const std::string name : {"softmax", "log_softmax"}) {
-    m.def((name + "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").c_str(), tags);
-    m.def(("_" + name + "_backward(Tensor grad, Tensor result, int dim, ScalarType dtype) -> Tensor").c_str(), tags);
+    const std::string options = "Tensor? mask=None, float scale=1.) -> Tensor";
+    m.def((name + "(Tensor self, int dim, ScalarType? dtype=None, " + options).c_str(), tags);
+    m.def(("_" + name + "_backward(Tensor grad, Tensor result, int dim, ScalarType dtype, " + options).c_str(), tags);
   }
   // Of rows of logits: what is kept of each, and of that and two numbers (csrc/core/contract/maps/softmax.h) a
   // gradient; the losses, and what is kept; and their gradient.
@@ -68,8 +69,10 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
       "layer_norm(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
       "Tensor",
       tags);
-  // Of the last `dims` dims: the result, and of each row what the derivative reads.
+  // Of the last `dims` dims: the result, the sum, and of each row what the derivative reads.
   m.def("_rms_norm(Tensor self, int dims, Tensor? weight, float eps) -> (Tensor, Tensor)", tags);
+  m.def("_add_rms_norm(Tensor self, Tensor residual, int dims, Tensor? weight, float eps) -> (Tensor, Tensor, Tensor)",
+        tags);
   m.def("_layer_norm(Tensor self, int dims, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)", tags);
   for (const std::string name : {"_rms_norm", "_layer_norm"}) {
     m.def((name + "_backward(Tensor grad, Tensor self, Tensor row, int dims, Tensor? weight) -> Tensor").c_str(), tags);

@@ -6,8 +6,10 @@ from torch import Tensor
 from ...functional.call import ops
 
 
-def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
-    """The exponentials of elements over their sum along ``dim``.
+def softmax(
+    input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None, scale: float = 1.0
+) -> Tensor:
+    """The exponentials of elements, times ``scale``, over their sum along ``dim``.
 
     An element far below the largest one has its share, as long as that is a number of the output type. A row of nothing
     but -infinity, one with +infinity and one with NaN are NaN, as torch's.
@@ -17,6 +19,9 @@ def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Ten
             given, to which they convert first.
         dim: the dim of a row, in [-input.ndim, input.ndim).
         dtype: output type, one of those four; by default that of ``input``.
+        mask: bools that broadcast to the shape of ``input``. Where they are False, an element takes no part, as one of
+            -infinity: its share is 0, and so is its gradient. No masked copy is made.
+        scale: positive and finite; each product is rounded once, in the compute type.
 
     Returns:
         Contiguous tensor of the shape of ``input``.
@@ -24,22 +29,29 @@ def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Ten
     Raises:
         IndexError: the dim is out of range.
         NotImplementedError: the dtype is not one of those accepted.
+        TypeError: the mask is not of bools.
+        RuntimeError: the mask does not broadcast to the shape, or is on another device.
+        ValueError: the scale is not positive and finite in the compute type.
     """
-    return ops.softmax(input, dim, dtype=dtype)
+    return ops.softmax(input, dim, dtype, mask, scale)
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None, scale: float = 1.0
+) -> Tensor:
     """The logarithms of :func:`softmax`, right where they are large too.
 
     Args:
         input: as for :func:`softmax`.
         dim: as for :func:`softmax`.
         dtype: as for :func:`softmax`.
+        mask: as for :func:`softmax`; the logarithm of what takes no part is -infinity, its gradient 0.
+        scale: as for :func:`softmax`.
 
     Returns:
         Contiguous tensor of the shape of ``input``.
 
     Raises:
-        IndexError, NotImplementedError: as for :func:`softmax`.
+        IndexError, NotImplementedError, TypeError, RuntimeError, ValueError: as for :func:`softmax`.
     """
-    return ops.log_softmax(input, dim, dtype=dtype)
+    return ops.log_softmax(input, dim, dtype, mask, scale)

@@ -12,11 +12,11 @@ struct AtPlace {
   Word x, second, weight, bias;
 };
 
-// What a row has beside its elements: how many there are, and a number of the caller.
+// What a row has beside its elements: how many there are, and numbers of the caller.
 template <class Word>
 struct RowOf {
   int64_t n;
-  Word epsilon;
+  Word epsilon, scale;
 };
 
 // Nothing is kept of a row.
@@ -38,6 +38,12 @@ struct MapTraits {
   // Not where all of a row is read.
   static constexpr bool reduces = true;
   static constexpr bool reads_second = false, reads_weight = false, reads_bias = false;
+  // Before all else, x becomes x times the caller's scale;
+  static constexpr bool scales = false;
+  // or the sum of x and `second`, rounded to their type and written too: what is reduced and mapped is that.
+  static constexpr bool adds_second = false;
+  // Whether there may be a mask. Where it is false, x is kMasked.
+  static constexpr bool takes_mask = false;
   // number() is of the weight too.
   static constexpr bool weighs_numbers = false;
   // Its Row is written beside the result, for a derivative.

@@ -51,7 +51,7 @@ using read_of_map = typename M::template Read<Word>;
 // The traits of a map that is known at run time. Words are of the compute type.
 struct TraitsOfMap {
   int words_read, words_written, total_words;
-  bool reads_second, reads_weight, reads_bias, keeps_lifted;
+  bool reads_second, adds_second, reads_weight, reads_bias, keeps_lifted;
 };
 inline TraitsOfMap traits_of(Map map) {
   return with_map(map, [](auto tag) -> TraitsOfMap {
@@ -60,6 +60,7 @@ inline TraitsOfMap traits_of(Map map) {
             M::writes_row ? count_of_words<row_of_map<M, double>, double> : 0,
             !M::reduces ? 0 : M::sums * static_cast<int>(sizeof(total_of<M, double>) / sizeof(double)),
             M::reads_second,
+            M::adds_second,
             M::reads_weight,
             M::reads_bias,
             M::keeps_lifted};

@@ -33,6 +33,11 @@ struct RmsNorm : MapTraits {
   }
 };
 
+// Of the sum of two tensors.
+struct AddRmsNorm : RmsNorm {
+  static constexpr bool reads_second = true, adds_second = true;
+};
+
 // The mean in two words: their difference from an element is right where the mean is large, too.
 struct LayerNorm : MapTraits {
   using Reduces = Variance;

@@ -9,8 +9,12 @@ namespace torch_reduce {
 // Each element's exponential as logsumexp has it, brought from its own reference to the sum's in two equal steps, so
 // that nothing overflows on the way and what underflows does so in the end alone. As torch's, a row of nothing but
 // -infinity, and one with +infinity, is NaN.
+//
+// Of elements times a positive scale; those that a mask leaves out are -infinity.
 struct Softmax : MapTraits {
   using Reduces = LogSumExp;
+  static constexpr bool scales = true, takes_mask = true;
+  static constexpr double kMasked = -std::numeric_limits<double>::infinity();
   template <class Word>
   struct Row {
     Word reference, sum, inverse;
@@ -84,28 +88,30 @@ struct LogSoftmax : Softmax {
   }
 };
 
-// Of the gradient, and in second place the result y: y (g - sum(g y)).
+// Of the gradient, and in second place the result y: y (g - sum(g y)), times the scale. No gradient reaches what a mask
+// left out.
 struct SoftmaxBackward : MapTraits {
-  static constexpr bool reads_second = true;
+  static constexpr bool reads_second = true, takes_mask = true;
+  static constexpr double kMasked = 0;
   template <class Word>
   struct Row {
-    Word sum;
+    Word sum, scale;
   };
   template <int, class Word>
   static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
     return at.x * at.second;
   }
   template <class Word>
-  static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>&, const NoWords<Word>&) {
-    return {*total};
+  static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>& row, const NoWords<Word>&) {
+    return {*total, row.scale};
   }
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
-    return at.second * (at.x - row.sum);
+    return (at.second * (at.x - row.sum)) * row.scale;
   }
 };
 
-// The same of the logarithm: g - exp(y) sum(g).
+// The same of the logarithm: g - exp(y) sum(g), times the scale.
 struct LogSoftmaxBackward : SoftmaxBackward {
   template <int, class Word>
   static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
@@ -113,7 +119,7 @@ struct LogSoftmaxBackward : SoftmaxBackward {
   }
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
-    return at.x - exp_of(at.second) * row.sum;
+    return (at.x - exp_of(at.second) * row.sum) * row.scale;
   }
 };
 

@@ -9,7 +9,8 @@ namespace torch_reduce::cpu {
 // Null: not given, or not asked for.
 struct MapBuffers {
   const void *x, *second, *weight, *bias, *read;
-  void *out, *written;
+  const bool* mask;
+  void *out, *written, *sum;
 };
 
 using RunMap = void(const MapProblem& p, const MapBuffers& buffers, const Threads& threads);

@@ -51,40 +51,62 @@ class MapRows {
     read_parameters_ =
         with_floating_type(p.parameters, [](auto t) -> ReadWords<Word> { return convert<decltype(t), Word>; });
     write_ = with_floating_type(p.out, [](auto t) -> WriteWords<Word> { return narrow_words<decltype(t), Word>; });
+    write_sum_ = with_floating_type(p.in, [](auto t) -> WriteWords<Word> { return narrow_words<decltype(t), Word>; });
     if (!M::reads_second) fill(second_, Word(0));
     if (!M::reads_weight || b.weight == nullptr) fill(weight_, Word(1));
     if (!M::reads_bias || b.bias == nullptr) fill(bias_, Word(-0.0));
   }
 
   void run(int64_t begin, int64_t end) {
-    const RowOf<Word> of{p_.n, static_cast<Word>(p_.epsilon)};
+    const RowOf<Word> of{p_.n, static_cast<Word>(p_.epsilon), static_cast<Word>(p_.scale)};
     for (int64_t i = begin; i < end; ++i) {
       const MapStrides at = place_of_row(p_, i);
-      const char* const x = static_cast<const char*>(b_.x) + at.x * size(p_.in);
-      const char* const second = static_cast<const char*>(b_.second) + at.second * size(p_.in);
+      const Inputs in{static_cast<const char*>(b_.x) + at.x * size(p_.in),
+                      static_cast<const char*>(b_.second) + at.second * size(p_.in),
+                      b_.mask == nullptr ? nullptr : b_.mask + at.mask,
+                      static_cast<char*>(b_.sum) + at.out * size(p_.in)};
       Read saved;
       if constexpr (!std::is_empty<Read>::value) saved = static_cast<const Read*>(b_.read)[i];
       Acc total[M::sums];
-      if constexpr (M::reduces) reduce(x, second, saved, total);
+      if constexpr (M::reduces) reduce(in, saved, total);
       const Row row = M::finish(total, of, saved);
       if constexpr (M::writes_row) {
         if (b_.written != nullptr) static_cast<Row*>(b_.written)[i] = row;
       }
-      write(x, second, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
+      write(in, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
     }
   }
 
  private:
+  // Of a row; and where its sum is written.
+  struct Inputs {
+    const char *x, *second;
+    const bool* mask;
+    char* sum;
+  };
+
   static int64_t size(DType type) { return static_cast<int64_t>(size_of(type)); }
   static void fill(Word* words, Word value) {
     for (int i = 0; i < kChunk; ++i) words[i] = value;
   }
 
   // The places from `first` on. Those of short rows keep what they hold of weight and bias.
-  void read(const char* x, const char* second, int64_t first, int64_t count, bool bias) {
-    read_(x + first * p_.along.x * size(p_.in), p_.along.x, count, x_);
+  void read(const Inputs& in, int64_t first, int64_t count, bool bias) {
+    read_(in.x + first * p_.along.x * size(p_.in), p_.along.x, count, x_);
     if constexpr (M::reads_second) {
-      read_(second + first * p_.along.second * size(p_.in), p_.along.second, count, second_);
+      read_(in.second + first * p_.along.second * size(p_.in), p_.along.second, count, second_);
+    }
+    if constexpr (M::adds_second) {
+      for (int64_t i = 0; i < count; ++i) x_[i] += second_[i];
+      char* const sum = in.sum + first * p_.along.out * size(p_.in);
+      write_sum_(x_, count, sum, p_.along.out);
+      read_(sum, p_.along.out, count, x_);
+    }
+    if constexpr (M::scales) {
+      for (int64_t i = 0; i < count; ++i) x_[i] *= static_cast<Word>(p_.scale);
+    }
+    if constexpr (M::takes_mask) {
+      if (in.mask != nullptr) mask_out(in.mask + first * p_.along.mask, count);
     }
     const bool holds = held_ == first;
     if constexpr (M::reads_weight) {
@@ -100,13 +122,16 @@ class MapRows {
       }
     }
   }
+  void mask_out(const bool* mask, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) x_[i] = mask[i * p_.along.mask] ? x_[i] : static_cast<Word>(M::kMasked);
+  }
   AtPlace<Word> at(int64_t i) const { return {x_[i], second_[i], weight_[i], bias_[i]}; }
 
-  void reduce(const char* x, const char* second, const Read& saved, Acc* total) {
+  void reduce(const Inputs& in, const Read& saved, Acc* total) {
     Stack<O, Acc> stack[M::sums];
     for (int64_t first = 0; first < p_.n; first += kChunk) {
       const int64_t count = smaller(p_.n - first, kChunk);
-      read(x, second, first, count, false);
+      read(in, first, count, false);
       stack[0].push(chunk<0>(saved, count));
       if constexpr (M::sums > 1) stack[1].push(chunk<1>(saved, count));
     }
@@ -137,10 +162,10 @@ class MapRows {
     return tree[0];
   }
 
-  void write(const char* x, const char* second, const Row& row, char* out) {
+  void write(const Inputs& in, const Row& row, char* out) {
     for (int64_t first = 0; first < p_.n; first += kChunk) {
       const int64_t count = smaller(p_.n - first, kChunk);
-      if (p_.n > kChunk || M::reads_bias || !M::reduces) read(x, second, first, count, true);
+      if (p_.n > kChunk || M::reads_bias || !M::reduces) read(in, first, count, true);
       map(count, row);
       write_(number_, count, out + first * p_.along.out * size(p_.out), p_.along.out);
     }
@@ -162,7 +187,7 @@ class MapRows {
   const MapProblem& p_;
   const MapBuffers& b_;
   ReadWords<Word> read_, read_parameters_;
-  WriteWords<Word> write_;
+  WriteWords<Word> write_, write_sum_;
   int64_t held_ = -1, held_bias_ = -1;  // the first place whose weight and bias are here
   alignas(64) Word x_[kChunk];
   alignas(64) Word second_[kChunk];

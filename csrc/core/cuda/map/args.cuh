@@ -14,17 +14,18 @@ enum class Meets : uint8_t { Alone, Cluster, LeavesPartials, HasPartials };
 template <class Word>
 struct MapArgs {
   const void *x, *second, *weight, *bias, *read;
-  void *out, *written, *partials;
+  const bool* mask;
+  void *out, *written, *sum, *partials;
   DType parameters, out_type;
   int64_t n, rows;
-  Word epsilon;
+  Word epsilon, scale;
   MapStrides along;
   MapIndex index;
   int log_lanes, log_warps, warp_rows, warp_chunks, rows_per_cta;
   int loads;  // of a lane and a piece
   FastDivisor units;
   Meets meets;
-  bool reads_vectors, writes_vectors, fetches_parameters;
+  bool reads_vectors, writes_vectors, masks_vectors, fetches_parameters;
 };
 
 }  // namespace torch_reduce::cuda

@@ -10,7 +10,8 @@ namespace torch_reduce::cuda {
 // Null: not given, or not asked for. Scratch: plan.scratch_bytes, aligned to 16 bytes; contents do not matter.
 struct MapBuffers {
   const void *x, *second, *weight, *bias, *read;
-  void *out, *written, *scratch;
+  const bool* mask;
+  void *out, *written, *sum, *scratch;
 };
 
 // As launch.h has it of a reduction.

@@ -69,6 +69,10 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     constexpr bool weighs = use == For::Values ? M::reads_weight : M::weighs_numbers;
     Word x[V], other[V]{}, weight[V], shift[V];
     widen_vector<In>(this->vector(p, i), x);
+    if constexpr (M::scales) {
+#pragma unroll
+      for (Word& number : x) number *= a_.scale;
+    }
     if constexpr (M::reads_second) widen_vector<In>(this->second(p, i), other);
     parameters_at(p, i, weighs ? a_.weight : nullptr, Word(1), weight);
     parameters_at(p, i, M::reads_bias && use == For::Values ? a_.bias : nullptr, Word(-0.0), shift);

@@ -15,14 +15,17 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      b.weight,
                      b.bias,
                      b.read,
+                     b.mask,
                      b.out,
                      b.written,
+                     b.sum,
                      b.scratch,
                      p.parameters,
                      p.out,
                      p.n,
                      p.rows,
                      static_cast<Word>(p.epsilon),
+                     static_cast<Word>(p.scale),
                      p.along,
                      MapIndex(p),
                      plan.log_lanes,
@@ -35,6 +38,7 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      plan.in_cluster ? Meets::Cluster : Meets::Alone,
                      plan.reads_vectors,
                      plan.writes_vectors,
+                     plan.masks_vectors,
                      plan.fetches_parameters};
   const auto kernel = plan.places == Places::Any       ? map<M, In, Word, Places::Any>
                       : plan.places == Places::Vectors ? map<M, In, Word, Places::Vectors>

@@ -42,6 +42,16 @@ __global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 
 #pragma unroll 1
     for (int c = 0; c < a.warp_chunks; ++c) mine.load(piece(r, c), place);
   }
+  if constexpr (decltype(mine)::may_prepare) {
+    if (mine.prepares()) {
+#pragma unroll 1
+      for (int r = 0; r < a.warp_rows; ++r) {
+        const MapStrides place = place_of(row_of(r));
+#pragma unroll 1
+        for (int c = 0; c < a.warp_chunks; ++c) mine.prepare(piece(r, c), place);
+      }
+    }
+  }
   wait_for_copies();
   a.meets == Meets::LeavesPartials ? allow_next_kernel() : allow_next_kernel_if_small();
 
@@ -74,7 +84,7 @@ __global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 
 #pragma unroll
       for (int s = 0; s < M::sums; ++s) total[s] = of_partials[s];
     }
-    const Row of_row = M::finish(total, RowOf<Word>{a.n, a.epsilon}, saved);
+    const Row of_row = M::finish(total, RowOf<Word>{a.n, a.epsilon, a.scale}, saved);
     if constexpr (M::writes_row) {
       if (a.written != nullptr && row < a.rows && first_chunk == 0 && (lane & (lanes_of_row - 1)) == 0) {
         static_cast<Row*>(a.written)[row] = of_row;

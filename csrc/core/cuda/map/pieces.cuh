@@ -39,6 +39,17 @@ class LanePieces {
     fetch(p, M::reads_bias ? a_.bias : nullptr);
   }
 
+  // What x becomes before all else. Waits for copies.
+  static constexpr bool may_prepare = M::adds_second || M::takes_mask;
+  __device__ __forceinline__ bool prepares() const { return M::adds_second || a_.mask != nullptr; }
+  __device__ __forceinline__ void prepare(const Piece& p, const MapStrides& place) const {
+    if constexpr (M::adds_second) {
+      add_second(p, static_cast<In*>(a_.sum) + place.out + p.first * a_.along.out);
+    } else {
+      mask_out(p, a_.mask + place.mask + p.first * a_.along.mask);
+    }
+  }
+
  protected:
   // Of load i, behind the first place.
   static constexpr __device__ __forceinline__ int place_of(int i) { return i * kWarp * V; }
@@ -111,6 +122,49 @@ class LanePieces {
     for (int i = 0; i < a_.loads; ++i) {
       if (p.left <= place_of(i)) break;
       prefetch_to_l2(static_cast<const char*>(parameters) + (p.first + place_of(i)) * size);
+    }
+  }
+
+  __device__ __forceinline__ void add_second(const Piece& p, In* sum) const {
+    wait_for_copies();
+#pragma unroll are_vectors ? kLoads : 1
+    for (int i = 0; i < kLoads; ++i) {
+      const int count = p.left - place_of(i);
+      if (count <= 0) break;
+      Word x[V], y[V];
+      widen_vector<In>(vectors(p)[i * kWarp], x);
+      widen_vector<In>(seconds(p)[i * kWarp], y);
+      Vector<In> v;
+#pragma unroll
+      for (int e = 0; e < V; ++e) v.e[e] = Narrow<In, Word>::from(x[e] + y[e]);
+      const auto whole = bit_cast<uint4>(v);
+      vectors(p)[i * kWarp] = whole;
+      In* const to = sum + place_of(i) * a_.along.out;
+      if (are_vectors || (a_.writes_vectors && count >= V)) {
+        *reinterpret_cast<uint4*>(to) = whole;
+      } else {
+        store_places(whole, to, a_.along.out, count);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void mask_out(const Piece& p, const bool* mask) const {
+    bool keeps[kLoads][V];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (p.left <= place_of(i)) break;
+      read_mask(mask + place_of(i) * a_.along.mask, a_.along.mask, p.left - place_of(i), a_.masks_vectors, keeps[i]);
+    }
+    wait_for_copies();
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (p.left <= place_of(i)) break;
+      auto v = bit_cast<Vector<In>>(vectors(p)[i * kWarp]);
+#pragma unroll
+      for (int e = 0; e < V; ++e) {
+        if (!keeps[i][e]) v.e[e] = Narrow<In, Word>::from(static_cast<Word>(M::kMasked));
+      }
+      vectors(p)[i * kWarp] = bit_cast<uint4>(v);
     }
   }
 

@@ -17,14 +17,14 @@ struct MapIndex {
   MapDim dim[kMostMapDims];  // innermost first
 
   explicit MapIndex(const MapProblem& p) : dims(p.dims) {
-    for (int d = 0; d < kMostMapDims; ++d) dim[d] = d < dims ? p.dim[dims - 1 - d] : MapDim{1, {0, 0, 0}};
+    for (int d = 0; d < kMostMapDims; ++d) dim[d] = d < dims ? p.dim[dims - 1 - d] : MapDim{1, {0, 0, 0, 0}};
   }
   __device__ __forceinline__ MapStrides at(int64_t row) const {
     if (dims > 1) return of_several(row);
-    return {row * dim[0].stride.x, row * dim[0].stride.second, row * dim[0].stride.out};
+    return {row * dim[0].stride.x, row * dim[0].stride.second, row * dim[0].stride.out, row * dim[0].stride.mask};
   }
   __device__ __noinline__ MapStrides of_several(int64_t row) const {
-    MapStrides place{0, 0, 0};
+    MapStrides place{0, 0, 0, 0};
 #pragma unroll
     for (int d = 0; d < kMostMapDims; ++d) {
       if (d >= dims) break;
@@ -32,6 +32,7 @@ struct MapIndex {
       place.x += digit * dim[d].stride.x;
       place.second += digit * dim[d].stride.second;
       place.out += digit * dim[d].stride.out;
+      place.mask += digit * dim[d].stride.mask;
       row = outer;
     }
     return place;
@@ -47,6 +48,19 @@ __device__ __noinline__ uint4 load_places(const In* row, int64_t stride, int cou
     if (e < count) v.e[e] = row[e * stride];
   }
   return bit_cast<uint4>(v);
+}
+
+// Of a mask, V neighbours of which `count` exist; `vectors` says that they are a load.
+template <int V>
+__device__ __forceinline__ void read_mask(const bool* mask, int64_t stride, int count, bool vectors, bool (&to)[V]) {
+  using Vector = std::conditional_t<V == 8, uint2, std::conditional_t<V == 4, uint32_t, uint16_t>>;
+  if (vectors && count >= V) {
+    const Vector v = *reinterpret_cast<const Vector*>(mask);
+    memcpy(to, &v, V);
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < V; ++e) to[e] = e >= count || mask[e * stride];
 }
 
 // V neighbours of weight or bias, of the elements' type or of the compute type.
@@ -84,6 +98,16 @@ __device__ __forceinline__ void read_parameters(const void* parameters, DType ty
   if (parameters != nullptr) read_elements<In>(parameters, type, first, count, elements);
 #pragma unroll
   for (int e = 0; e < V; ++e) to[e] = parameters != nullptr && e < count ? elements[e] : missing;
+}
+
+// The other way round than load_places().
+template <class In>
+__device__ __noinline__ void store_places(const uint4& vector, In* row, int64_t stride, int count) {
+  const auto v = bit_cast<Vector<In>>(vector);
+#pragma unroll
+  for (int e = 0; e < vector_width<In>; ++e) {
+    if (e < count) row[e * stride] = v.e[e];
+  }
 }
 
 template <class Out, class Word, int V>

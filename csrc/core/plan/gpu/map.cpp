@@ -30,6 +30,7 @@ void choose_places(MapPlan& plan, const MapProblem& p, int64_t v) {
   plan.reads_vectors =
       are_vectors(p, &MapStrides::x, p.in, p.alignment, v) && are_vectors(p, &MapStrides::second, p.in, p.alignment, v);
   plan.writes_vectors = are_vectors(p, &MapStrides::out, p.out, p.out_alignment, v);
+  plan.masks_vectors = are_vectors(p, &MapStrides::mask, DType::Bool, p.mask_alignment, v);
   const bool has_likely_types = p.parameters == p.in && (p.out == p.in || p.out == p.compute);
   const bool vectors = plan.reads_vectors && plan.writes_vectors && p.n % v == 0 && has_likely_types;
   if (vectors && p.parameter_alignment == kVectorBytes)

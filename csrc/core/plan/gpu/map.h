@@ -25,6 +25,7 @@ struct MapPlan {
   int64_t units = 1;                                   // CTAs of a row
   bool in_cluster = false;                             // they are one, or else meet in scratch
   bool reads_vectors = false, writes_vectors = false;  // rows lie side by side at multiples of 16 bytes
+  bool masks_vectors = false;                          // and so does the mask, by as many elements
   bool fetches_parameters = false;                     // before they are read, as few CTAs do
   int64_t grid = 1;
   int block = 0;
