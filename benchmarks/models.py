@@ -1,7 +1,8 @@
 """Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
 
 With `--suite family`, the operators beside sum instead (suites/family.py). Every contender runs in CUDA graphs on cold
-inputs, in turn with the others. The limit is the time to read the inputs and write the results once.
+inputs, in turn with the others; liger-kernel is one where it is installed. The limit is the time to read the inputs and
+write the results once.
 """
 
 from __future__ import annotations
@@ -27,13 +28,19 @@ from .measure.limit import Limit
 from .measure.timing_cuda import POOL, Flush, Recording, cut, interleaved
 from .suites import family
 
+try:
+    from liger_kernel.transformers import functional as liger
+except ImportError:
+    liger = None
+
 F = torch.nn.functional
 BF16, F32 = torch.bfloat16, torch.float32
 
 
 @dataclass(frozen=True)
 class Work:
-    """A call on a tensor, in our words and in torch's; with a second one, if there is one, of so many bytes."""
+    """A call on a tensor, in our words, in torch's and in liger's; with a second one, if there is one, of so many
+    bytes."""
 
     name: str
     shape: tuple[int, ...]
@@ -43,6 +50,7 @@ class Work:
     out_bytes: int = 0
     second: Callable[[torch.Tensor], torch.Tensor] | None = field(default=None, compare=False)
     besides: int = 0
+    ligers: Callable[..., torch.Tensor] | None = field(default=None, compare=False)
 
     def with_second(self, call: Callable[..., torch.Tensor]) -> Callable[[torch.Tensor], torch.Tensor]:
         second = self.second
@@ -76,6 +84,16 @@ class Beside:
         return self._made[x.data_ptr()]
 
 
+def some(x: torch.Tensor) -> torch.Tensor:
+    """A mask of half of the elements."""
+    return torch.rand_like(x, dtype=F32) < 0.5
+
+
+def add_rms_norm(x: torch.Tensor, residual: torch.Tensor, n: int, weight: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    total = x + residual
+    return F.rms_norm(total, (n,), weight, 1e-6), total
+
+
 def of_rows() -> Iterator[Work]:
     """Norms, softmax and losses, as tokens and vocabularies have them."""
     for rows, n in ((1, 4096), (16, 4096), (64, 4096), (16384, 4096)):
@@ -85,16 +103,30 @@ def of_rows() -> Iterator[Work]:
             "rms_norm", (rows, n), BF16,
             lambda x, w=weight, n=n: ours.rms_norm(x, (n,), w, 1e-6),
             lambda x, w=weight, n=n: F.rms_norm(x, (n,), w, 1e-6), size,
+            ligers=lambda x, w=weight: liger.liger_rms_norm(x, w, 1e-6, in_place=False),
+        )  # fmt: skip
+        yield Work(
+            "add_rms_norm", (rows, n), BF16,
+            lambda x, y, w=weight, n=n: ours.add_rms_norm(x, y, (n,), w, 1e-6),
+            lambda x, y, w=weight, n=n: add_rms_norm(x, y, n, w), 2 * size, Beside(torch.randn_like), size,
+            lambda x, y, w=weight: liger.liger_fused_add_rms_norm(x, y, w, 1e-6, in_place=False),
         )  # fmt: skip
         yield Work(
             "layer_norm", (rows, n), BF16,
             lambda x, w=weight, b=bias, n=n: ours.layer_norm(x, (n,), w, b),
             lambda x, w=weight, b=bias, n=n: F.layer_norm(x, (n,), w, b), size,
+            ligers=lambda x, w=weight, b=bias: liger.liger_layer_norm(x, w, b, 1e-5),
         )  # fmt: skip
     for shape in ((16384, 2048), (65536, 128)):
         yield Work(
-            "softmax", shape, BF16, lambda x: ours.softmax(x, -1), lambda x: torch.softmax(x, -1), math.prod(shape) * 2
-        )
+            "softmax", shape, BF16, lambda x: ours.softmax(x, -1), lambda x: torch.softmax(x, -1),
+            math.prod(shape) * 2, ligers=lambda x: liger.liger_softmax(x),
+        )  # fmt: skip
+        yield Work(
+            "softmax mask= scale=", shape, BF16, lambda x, m: ours.softmax(x, -1, mask=m, scale=0.125),
+            lambda x, m: torch.softmax((x * 0.125).masked_fill(~m, -math.inf), -1),
+            math.prod(shape) * 2, Beside(some), math.prod(shape),
+        )  # fmt: skip
     for shape in ((1, 128256), (16, 128256), (256, 151936), (4096, 32000)):
         yield Work(
             "log_softmax to fp32", shape, BF16,
@@ -106,6 +138,7 @@ def of_rows() -> Iterator[Work]:
         yield Work(
             "cross_entropy", shape, BF16,
             lambda x, t=target: ours.cross_entropy(x, t), lambda x, t=target: F.cross_entropy(x, t), 4,
+            ligers=lambda x, t=target: liger.liger_cross_entropy(x, t),
         )  # fmt: skip
 
 
@@ -128,7 +161,7 @@ def of_two() -> Iterator[Work]:
             yield Work(
                 f"sum where= {where}", shape, dtype,
                 lambda x, m, d=dims: torch_reduce.sum(x, d, where=m), lambda x, m, d=dims: torch.where(m, x, 0).sum(d),
-                kept * dtype.itemsize, Beside(lambda x: torch.rand_like(x, dtype=F32) < 0.5), n,
+                kept * dtype.itemsize, Beside(some), n,
             )  # fmt: skip
             if n < 1 << 26:
                 continue
@@ -148,6 +181,8 @@ def measure(work: Work, limit: Limit, flush: Flush, rounds: int) -> dict:
     inputs = cut(pool[:elements], work)
     torch.compiler.reset()
     contenders = {"ours": work.ours, "torch": work.torchs, "inductor": torch.compile(work.torchs, dynamic=False)}
+    if liger is not None and work.ligers is not None:
+        contenders["liger"] = work.ligers
     calls = {name: work.with_second(call) for name, call in contenders.items()}
     for x in inputs.tensors:
         calls["ours"](x)  # makes the second tensors, outside of any graph
@@ -164,7 +199,9 @@ def measure(work: Work, limit: Limit, flush: Flush, rounds: int) -> dict:
 
 def table(rows: list[dict]) -> str:
     """One line a row, in microseconds."""
-    names = [name for name in ("limit", "sum", "ours", "torch", "inductor") if any(name in r["us"] for r in rows)]
+    names = [
+        name for name in ("limit", "sum", "ours", "torch", "inductor", "liger") if any(name in r["us"] for r in rows)
+    ]
     others = [name for name in names if name != "ours"]
     lines = []
     for r in rows:
