@@ -33,6 +33,7 @@ from .model import (
 
 __all__ = [
     "DTYPES",
+    "FLOAT8",
     "FLOATING",
     "INTEGERS",
     "OPS",
@@ -75,6 +76,8 @@ __all__ = [
 ]
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
+FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+"""Types of elements alone, and of extremes of them; DTYPES are those of results."""
 FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 DTYPES = (torch.bool, *INTEGERS, *FLOATING)
 OPS = tuple(REDUCTIONS)
@@ -199,6 +202,8 @@ def fill(shape: Sequence[int], dtype: torch.dtype, *, op: str = "sum", device: s
     if MEANING[op].tests:
         kind, is_odd = (np.arange(n) + start) // 300 % 3, splitmix(n, start) >> 9 & 1
         values[(kind == 0) | ((kind == 2) & (is_odd == 1))] = 0
+    if dtype in FLOAT8:  # what is beyond the type would be NaN
+        values = values.clip(-torch.finfo(dtype).max, torch.finfo(dtype).max)
     return torch.from_numpy(values).to(dtype).reshape(tuple(shape)).to(device)
 
 

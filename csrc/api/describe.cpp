@@ -15,7 +15,10 @@ static_assert(static_cast<int>(DType::boolean) == static_cast<int>(torch_reduce:
               static_cast<int>(DType::float64) == static_cast<int>(torch_reduce::DType::Float64));
 static_assert(static_cast<int>(Mode::exact) == static_cast<int>(torch_reduce::Mode::Exact));
 
-bool is_one(DType t) { return t <= DType::float64; }
+static_assert(static_cast<int>(DType::float8_e5m2) == static_cast<int>(torch_reduce::DType::Float8E5M2));
+
+bool is_one(DType t) { return t <= DType::float8_e5m2; }
+bool is_float8(DType t) { return t >= DType::float8_e4m3fn; }
 
 Status check_types(const Reduction& r) {
   if (static_cast<int>(r.op) >= kOps) return Status::bad_op;
@@ -32,7 +35,11 @@ Status check_types(const Reduction& r) {
   if (traits.skips_nan && r.in >= DType::float16 && r.out < DType::float16) return Status::unsupported_dtype;
   if (floats && r.out < DType::float16) return Status::unsupported_dtype;
   if (traits.gives == Gives::Int64 && r.out != DType::int64) return Status::unsupported_dtype;
-  if (traits.gives == Gives::Element && r.out != r.in) return Status::unsupported_dtype;
+  if (is_float8(r.in) && r.scan) return Status::unsupported_dtype;
+  if (is_float8(r.in) && has_mode && r.mode == Mode::exact) return Status::unsupported_mode;
+  const DType own = is_float8(r.in) && !traits.selects ? DType::float32 : r.in;
+  if (traits.gives == Gives::Element && r.out != own) return Status::unsupported_dtype;
+  if (is_float8(r.out) && !(traits.gives == Gives::Element && traits.selects)) return Status::unsupported_dtype;
   if (traits.refuses_integers && r.in < DType::float16) return Status::unsupported_dtype;
   const DType truth = r.in == DType::uint8 ? DType::uint8 : DType::boolean;
   if (traits.gives == Gives::Truth && r.out != truth) return Status::unsupported_dtype;

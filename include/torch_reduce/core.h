@@ -44,6 +44,8 @@ enum class DType : uint8_t {
   bfloat16,
   float32,
   float64,
+  float8_e4m3fn,  // of elements, and of extremes of them; not in scans
+  float8_e5m2,
 };
 
 enum class Status : int {

@@ -9,7 +9,7 @@ import torch
 from emulated_kernels import Case, plan
 
 from torch_reduce.model import output_dtype
-from torch_reduce.testing import OPS, converts_to_bool, takes_dtype
+from torch_reduce.testing import FLOAT8, OPS, converts_to_bool, takes_dtype
 
 # Around vectors, warps, leaves and chunks; and several chunks.
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 32, 33, 64, 96, 129, 250, 255, 256, 257, 512, 700, 1023, 1024, 1025, 2047]
@@ -99,15 +99,16 @@ class Draw:
         """Operator, mode, types, values. Kernels exist for other types; those that are instantiated suffice."""
         if self.words:
             op = self.of(*WORDS)
-            dtype = self.of(torch.float16, torch.bfloat16, torch.float32)
+            dtype = self.of(torch.float16, torch.bfloat16, torch.float32, *FLOAT8)
             if op == "aminmax" and self.sometimes(0.5):
                 dtype = self.of(*INTEGERS, torch.uint64)
             typed = takes_dtype(op) if op in OPS else True
-            out = self.of(torch.float32, dtype) if typed else output_dtype(op, dtype)
+            out = self.of(torch.float32, torch.float32 if dtype in FLOAT8 else dtype)
+            out = out if typed else output_dtype(op, dtype)
             return op, "deterministic", dtype, out, self.of("normal", "normal", "special", "zeros")
         op = self.of("sum", "sum", "sum", "mean", "sumsq", "amax", "amin", "count_nonzero", "any", "all")
         if converts_to_bool(op):
-            dtype = self.of(*INTEGERS, torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+            dtype = self.of(*INTEGERS, torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64, *FLOAT8)
             return op, "deterministic", dtype, output_dtype(op, dtype), "normal"
         sums, selects = op in ("sum", "mean"), op in ("amax", "amin")
         if sums and self.sometimes(0.35):
@@ -120,8 +121,9 @@ class Draw:
             if op == "mean":
                 out = self.of(torch.float32, torch.float16)
             return op, "deterministic", dtype, out, "normal"
-        dtype = self.of(torch.float16, torch.bfloat16, torch.float32, torch.float32)
-        out = self.of(torch.float32, torch.float32, torch.float32, dtype)  # a result that is rounded again shows less
+        dtype = self.of(torch.float16, torch.bfloat16, torch.float32, torch.float32, self.of(*FLOAT8))
+        rounded = torch.bfloat16 if dtype in FLOAT8 else dtype
+        out = self.of(torch.float32, torch.float32, torch.float32, rounded)  # a result that is rounded again shows less
         if sums and self.sometimes(0.3):
             dtype, out = self.of(dtype, torch.float64), torch.float64
         values = self.of("normal", "normal", "normal", "special", "zeros")

@@ -4,7 +4,7 @@ comes out."""
 import ctypes
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from folders import ROOT
 
 from torch_reduce._schemas import REDUCTIONS
 from torch_reduce.model import MEANING, model
-from torch_reduce.testing import FLOATING, assert_same_bits, fill
+from torch_reduce.testing import FLOAT8, FLOATING, assert_same_bits, fill
 
 # An operator of each kind and every compute type, what compiles longest first: others' kernels are the same templates.
 INSTANCES = [("Sum", "int64_t"), ("Max", "float"), ("Sumsq", "float"), ("Sum", "float"), ("Sum", "double")]
@@ -32,7 +32,7 @@ ROWS = [EMULATOR / "torch_reduce" / "operators.def", ROOT / "include" / "torch_r
 OPS = [op for rows in ROWS for op in re.findall(r"^TORCH_REDUCE_OPERATOR\(\w+, (\w+)", rows.read_text(), re.M)]
 MODES = ["atomic", "deterministic"]
 TYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64"]
-TYPES += ["float16", "bfloat16", "float32", "float64"]
+TYPES += ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"]
 FAMILIES = ["", "rows", "short_rows", "columns", "tiles"]
 
 
@@ -131,6 +131,9 @@ class Case:
         if self.values == "whole":  # small enough for any order to be exact
             x = fill((n,), torch.int8, start=self.seed).remainder(15) - 7
             return x.to(self.dtype).reshape(shape)
+        if self.dtype in FLOAT8:
+            values = replace(self, dtype=torch.float32).of_values()
+            return values.clamp(-448, 448).to(self.dtype)  # an infinity would be NaN in one of them
         x = fill((n,), self.dtype, op=self.op, start=self.seed)
         if self.dtype in FLOATING:
             rng = np.random.default_rng(self.seed)
@@ -168,7 +171,7 @@ def placed(memory, offset, shape, strides):
 
 def around(case):
     """The byte of elements that would be seen in any result: what lies around those that are reduced."""
-    if case.dtype in FLOATING:
+    if case.dtype in FLOATING + FLOAT8:
         return 0x7B if MEANING[case.op].skips_nan else 0xFF  # large, or NaN
     signed = case.dtype.is_signed
     return (0x80 if signed else 0) if case.op == "amin" else (0x7F if signed else 0xFF)

@@ -17,7 +17,7 @@ from .extremes import extreme_of
 from .meaning import APART, MEANING, NORMS, TOGETHER, Meaning, of_order
 from .order import canonical
 from .rounding import FORMAT, numpy_type, round_once, to_odd
-from .types import compute_dtype, output_dtype
+from .types import compute_dtype, is_float8, output_dtype
 
 __all__ = [
     "APART",
@@ -63,10 +63,13 @@ def model(
 ) -> Tensor:
     """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor. Of two results, the last
     dim holds both. ``count``, of the result's shape, is what is divided by in place of the number of elements. Complex
-    elements are for ``sum``, ``mean``, ``sumsq`` and norms of order 2.
+    elements are for ``sum``, ``mean``, ``sumsq`` and norms of order 2; those of float8 convert to float32 first.
     """
     if x.is_complex():
         return _of_parts(x, dim, keepdim, op=op, dtype=dtype, count=count)
+    if is_float8(x.dtype):
+        wide = model(x.float(), dim, keepdim, op=op, dtype=dtype, correction=correction, count=count, ord=ord)
+        return wide.to(output_dtype(op, x.dtype, dtype))
     other = NORMS.get(ord) if op == "norm" else op
     meaning, op = (of_order(ord), op) if other is None else (MEANING[other], other)
     shape = result_shape(x.shape, dim, keepdim, op=op)

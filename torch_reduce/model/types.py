@@ -5,9 +5,15 @@ import torch
 from .meaning import MEANING
 
 
+def is_float8(dtype: torch.dtype) -> bool:
+    return dtype.is_floating_point and dtype.itemsize == 1
+
+
 def output_dtype(op: str, dtype_in: torch.dtype, dtype: torch.dtype | None = None) -> torch.dtype:
     """The type of a result where ``dtype`` may or may not be given."""
     meaning = MEANING[op]
+    if is_float8(dtype_in) and not (meaning.extremes and meaning.result):
+        dtype_in = torch.float32
     if meaning.result is not None:
         return meaning.result(dtype_in)
     if meaning.natural is not None:

@@ -39,6 +39,26 @@ TR_HD float to_float(Half h) {
 #endif
 }
 
+template <class T>
+constexpr bool is_float8_type = std::is_same<T, Float8E4M3FN>::value || std::is_same<T, Float8E5M2>::value;
+// Where fp32 has the mantissa of the type, and its smallest normal number.
+template <class T>
+constexpr int kMantissaShift = 23 - T::kMantissaBits;
+template <class T>
+constexpr uint32_t kSmallestNormal = static_cast<uint32_t>(128 - T::kBias) << 23;
+
+// Without a branch too. A subnormal number is what a mantissa adds to the smallest normal one.
+template <class T, std::enable_if_t<is_float8_type<T>, int> = 0>
+TR_HD float to_float(T x) {
+  const uint32_t magnitude = static_cast<uint32_t>(x.bits & 0x7fu) << kMantissaShift<T>;
+  const float subnormal = bit_cast<float>(magnitude | kSmallestNormal<T>) - bit_cast<float>(kSmallestNormal<T>);
+  uint32_t bits = magnitude + kSmallestNormal<T> - (1u << 23);
+  bits = magnitude < 1u << 23 ? bit_cast<uint32_t>(subnormal) : bits;
+  constexpr uint32_t special = std::is_same<T, Float8E5M2>::value ? 0x7cu : 0x7fu;  // Inf and NaN; NaN alone
+  bits |= (x.bits & special) == special ? 0x7f800000u : 0u;
+  return bit_cast<float>(bits | (static_cast<uint32_t>(x.bits & 0x80u) << 24));
+}
+
 TR_HD float to_float(BFloat16 b) { return bit_cast<float>(static_cast<uint32_t>(b.bits) << 16); }
 
 // Towards zero. A C++ cast leaves NaN and values outside int64 undefined, and devices differ: here they give
@@ -57,7 +77,7 @@ TR_HD Acc widen(T x) {
     return static_cast<Acc>(x.byte != 0);
   } else if constexpr (is_tested<T>) {
     return static_cast<Acc>(x.bits != 0);
-  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+  } else if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || is_float8_type<T>) {
     return widen<Acc>(to_float(x));
   } else if constexpr (std::is_floating_point<T>::value && is_integer<Acc>) {
     return truncate(x);
@@ -99,6 +119,21 @@ TR_HD Half to_half(float f) {
   const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u;
   return {static_cast<uint16_t>(sign | (rounded >> 13))};
 #endif
+}
+
+// Of a value that the type has, as an extreme of elements is: nothing is rounded. Infinity, where there is none,
+// becomes the largest value.
+template <class T>
+TR_HD T to_float8(float f) {
+  const uint32_t bits = bit_cast<uint32_t>(f), magnitude = bits & 0x7fffffffu;
+  const auto sign = static_cast<uint8_t>((bits >> 24) & 0x80u);
+  constexpr uint32_t infinity = std::is_same<T, Float8E5M2>::value ? 0x7cu : 0x7eu;
+  if (magnitude >= 0x7f800000u) return {static_cast<uint8_t>(sign | (magnitude > 0x7f800000u ? 0x7fu : infinity))};
+  if (magnitude < kSmallestNormal<T>) {
+    const float above = bit_cast<float>(magnitude) + bit_cast<float>(kSmallestNormal<T>);
+    return {static_cast<uint8_t>(sign | ((bit_cast<uint32_t>(above) - kSmallestNormal<T>) >> kMantissaShift<T>))};
+  }
+  return {static_cast<uint8_t>(sign | ((magnitude - kSmallestNormal<T> + (1u << 23)) >> kMantissaShift<T>))};
 }
 
 // Rounds to odd: an inexact result keeps a set last bit as the trace of what was cut, so that a second
@@ -154,6 +189,14 @@ struct Narrow {  // integers, and floating values of the same width or wider
 template <class Acc>
 struct Narrow<Bool, Acc> {
   static TR_HD Bool from(Acc a) { return {static_cast<uint8_t>(a != Acc(0))}; }
+};
+template <>
+struct Narrow<Float8E4M3FN, float> {
+  static TR_HD Float8E4M3FN from(float a) { return to_float8<Float8E4M3FN>(a); }
+};
+template <>
+struct Narrow<Float8E5M2, float> {
+  static TR_HD Float8E5M2 from(float a) { return to_float8<Float8E5M2>(a); }
 };
 template <>
 struct Narrow<Half, float> {

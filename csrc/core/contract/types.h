@@ -34,6 +34,8 @@ enum class DType : uint8_t {
   BFloat16,
   Float32,
   Float64,
+  Float8E4M3FN,  // elements alone, and extremes of them
+  Float8E5M2,
   Int128,   // a compute type alone: of sums of 64-bit integers that are rounded in the end
   Endless,  // a compute type alone: float64 whose exponent has no end (endless.h)
 };
@@ -48,6 +50,19 @@ struct BFloat16 {
 };
 struct Bool {
   uint8_t byte;
+};
+// Elements alone: they have fp32's compute type. Without infinities; the type that has them, as IEEE 754.
+struct Float8E4M3FN {
+  uint8_t bits;
+  static constexpr int kMantissaBits = 3, kBias = 7;
+};
+struct Float8E5M2 {
+  uint8_t bits;
+  static constexpr int kMantissaBits = 2, kBias = 15;
+};
+// Either of these two: which one is known at run time.
+struct AnyFloat8 {
+  uint8_t bits;
 };
 // An element of which it only matters whether it is zero, -0 too: its sign bit is cleared.
 template <class Bits>
@@ -64,6 +79,8 @@ constexpr TR_HD size_t size_of(DType t) {
     case DType::Bool:
     case DType::UInt8:
     case DType::Int8:
+    case DType::Float8E4M3FN:
+    case DType::Float8E5M2:
       return 1;
     case DType::Int16:
     case DType::UInt16:
@@ -82,13 +99,14 @@ constexpr TR_HD size_t size_of(DType t) {
 }
 
 constexpr TR_HD bool is_floating(DType t) {
-  return (DType::Float16 <= t && t <= DType::Float64) || t == DType::Endless;
+  return (DType::Float16 <= t && t <= DType::Float8E5M2) || t == DType::Endless;
 }
+constexpr TR_HD bool is_float8(DType t) { return t == DType::Float8E4M3FN || t == DType::Float8E5M2; }
 
 inline const char* name(DType t) {
-  constexpr const char* names[] = {"bool",     "uint8",   "int8",    "int16",  "int32",
-                                   "int64",    "uint16",  "uint32",  "uint64", "float16",
-                                   "bfloat16", "float32", "float64", "int128", "endless float64"};
+  constexpr const char* names[] = {"bool",    "uint8",         "int8",        "int16",   "int32",          "int64",
+                                   "uint16",  "uint32",        "uint64",      "float16", "bfloat16",       "float32",
+                                   "float64", "float8_e4m3fn", "float8_e5m2", "int128",  "endless float64"};
   return names[static_cast<int>(t)];
 }
 
@@ -112,6 +130,9 @@ TR_DTYPE_OF(Half, Float16)
 TR_DTYPE_OF(BFloat16, BFloat16)
 TR_DTYPE_OF(float, Float32)
 TR_DTYPE_OF(double, Float64)
+TR_DTYPE_OF(Float8E4M3FN, Float8E4M3FN)
+TR_DTYPE_OF(Float8E5M2, Float8E5M2)
+TR_DTYPE_OF(AnyFloat8, Float8E4M3FN)
 TR_DTYPE_OF(Int128, Int128)
 TR_DTYPE_OF(NonZero<uint16_t>, UInt16)
 TR_DTYPE_OF(NonZero<uint32_t>, UInt32)

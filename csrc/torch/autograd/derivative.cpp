@@ -4,6 +4,7 @@
 #include <ATen/OpMathType.h>
 
 #include "../dispatch/call.h"
+#include "../schema/result_type.h"
 #include "product_of_others.h"
 #include "scan_derivative.h"
 #include "ties.h"
@@ -207,7 +208,20 @@ constexpr Derivative NormMinusInf{true, true, norm_backward<extreme_direction>, 
 constexpr Derivative NormOfOrder{true, true, norm_backward<direction_of_order>, norm_forward<direction_of_order>};
 }  // namespace derivatives
 
+at::Tensor in_fp32(const at::Tensor& t) { return t.defined() ? t.to(at::kFloat) : t; }
+Operands in_fp32(const Operands& o) { return {o.sizes, at::kFloat, in_fp32(o.self), in_fp32(o.result)}; }
+
 }  // namespace
+
+at::Tensor apply_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  const auto backward = derivative_of(r).backward;
+  return is_float8(o.type) ? backward(r, in_fp32(grad), in_fp32(o)).to(o.type) : backward(r, grad, o);
+}
+at::Tensor apply_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  const auto forward = derivative_of(r).forward;
+  return is_float8(o.type) ? forward(r, in_fp32(tangent), in_fp32(o)).to(o.result.scalar_type())
+                           : forward(r, tangent, o);
+}
 
 Reduction describe(const Request& r, int64_t ndim) {
   Reduction reduction{r.op, {}, r.keepdim, std::string(r.mode), r.correction, r.scan};

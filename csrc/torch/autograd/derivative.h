@@ -35,6 +35,10 @@ struct Derivative {
 };
 const Derivative& derivative_of(const Reduction& reduction);
 
+// A reduction's own, applied. That of float8 elements is that of the same in fp32, as torch has no functions of float8.
+at::Tensor apply_backward(const Reduction& reduction, const at::Tensor& grad, const Operands& operands);
+at::Tensor apply_forward(const Reduction& reduction, const at::Tensor& tangent, const Operands& operands);
+
 // Of what they are made. The sum over the same dims, in the same mode; a result's shape as if keepdim had been given;
 // and the derivative of a root by that of its square, 0 where the root is 0, as torch has it.
 at::Tensor sum(const Reduction& reduction, const at::Tensor& x, bool keepdim,

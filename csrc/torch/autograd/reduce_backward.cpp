@@ -41,7 +41,7 @@ struct Gradient {
       return {std::move(first), std::move(second)};
     }
     const bool is_zero = !wanted[0] || !grad.defined();
-    return {is_zero ? at::Tensor() : derivative_of(reduction).backward(reduction, grad, operands.first)};
+    return {is_zero ? at::Tensor() : apply_backward(reduction, grad, operands.first)};
   }
 };
 
@@ -145,7 +145,7 @@ void record(const Reduction& reduction, const at::Tensor& self, const at::Tensor
     const Operands first{self.sym_sizes(), self.scalar_type(), self._fw_primal(/*level=*/0), result};
     const at::Tensor tangent = other.defined()
                                    ? forward_of_two(reduction, tangents, {first, other._fw_primal(/*level=*/0)})
-                                   : derivative.forward(reduction, tangents[0], first);
+                                   : apply_forward(reduction, tangents[0], first);
     result._set_fw_grad(tangent, /*level=*/0, /*is_inplace_op=*/false);
   }
   // With its tangent, which a derivative of the gradient reads.

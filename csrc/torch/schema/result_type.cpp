@@ -38,10 +38,16 @@ std::optional<DType> find_dtype(at::ScalarType type) {
       return DType::Float32;
     case at::kDouble:
       return DType::Float64;
+    case at::kFloat8_e4m3fn:
+      return DType::Float8E4M3FN;
+    case at::kFloat8_e5m2:
+      return DType::Float8E5M2;
     default:
       return std::nullopt;
   }
 }
+// float8 is a type of elements, and of extremes of them.
+bool is_result(at::ScalarType type) { return find_dtype(type) && !is_float8(type); }
 
 bool takes_complex(Op op) { return parts_of({op, std::nullopt, false, std::nullopt}) != Parts::Refused; }
 
@@ -61,7 +67,7 @@ at::ScalarType complex_result_type(const Request& r, at::ScalarType in, std::opt
                               " is not supported of complex elements; accepted are complex64 and complex128");
   TORCH_CHECK(!together || at::isFloatingType(type), "reduce::", name(r), ": the result needs a floating dtype, got ",
               type, "; name one with dtype=");
-  TORCH_CHECK_NOT_IMPLEMENTED(!together || find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
+  TORCH_CHECK_NOT_IMPLEMENTED(!together || is_result(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
   return type;
 }
@@ -77,6 +83,8 @@ std::string names_with(bool (*is_true)(Op)) {
   for (size_t i = 0; i < names.size(); ++i) all += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + names[i];
   return all;
 }
+
+bool is_float8(at::ScalarType type) { return type == at::kFloat8_e4m3fn || type == at::kFloat8_e5m2; }
 
 DType to_dtype(at::ScalarType type) { return *find_dtype(type); }
 
@@ -96,28 +104,32 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   if (is_accepted_complex(in) && parts_of(r) != Parts::Refused) return complex_result_type(r, in, out);
   TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r), ": the dtype ", in,
                               " of the input is not supported; accepted are ", kAccepted,
-                              "; complex64 and complex128 are for ", names_with(takes_complex));
+                              "; float8_e4m3fn and float8_e5m2 are for reductions of one tensor, complex64 and "
+                              "complex128 for ",
+                              names_with(takes_complex));
   TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r),
               ": the input needs a floating dtype, got ", in);
   if (!takes_dtype(signature_of(r.op))) {
     const Gives gives = traits_of(r.op).gives;
     const auto truth = in == at::kByte ? in : at::kBool;
-    const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : in;
+    const auto own = is_float8(in) && !traits_of(r.op).selects ? at::kFloat : in;
+    const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : own;
     TORCH_CHECK(!out || *out == type, "reduce::", name(r), ": out must have the dtype ",
                 gives == Gives::Element ? "of the input, " : "", type, ", but has ", *out);
     return type;
   }
   const bool integral = at::isIntegralType(in, /*includeBool=*/true);
   const bool floats = traits_of(r.op).gives == Gives::Floating;
-  const auto natural = !integral || traits_of(r.op).divides() ? in
-                       : floats                               ? c10::get_default_dtype_as_scalartype()
-                                                              : at::kLong;
+  const auto natural = is_float8(in)                            ? at::kFloat
+                       : !integral || traits_of(r.op).divides() ? in
+                       : floats                                 ? c10::get_default_dtype_as_scalartype()
+                                                                : at::kLong;
   TORCH_CHECK(takes_dtype(signature_of(r)) || !out || *out == natural, "reduce::", name(r),
               ": out must have the dtype ", natural, ", but has ", *out);
   TORCH_CHECK(!r.dtype || !out || *out == *r.dtype, "reduce::", name(r), ": dtype is ", *r.dtype, " but out has dtype ",
               *out);
   const auto type = r.dtype ? *r.dtype : out ? *out : natural;
-  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(type), "reduce::", name(r), ": a result of dtype ", type,
+  TORCH_CHECK_NOT_IMPLEMENTED(is_result(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
   const bool refuses_type = traits_of(r.op).skips_nan && !traits_of(r.op).takes_magnitudes && !integral;
   TORCH_CHECK_NOT_IMPLEMENTED(!refuses_type || at::isFloatingType(type), "reduce::", name(r),

@@ -151,7 +151,13 @@ Elements<Acc> elements_of() {
   using Word = word_of<Acc>;
   constexpr bool is_float =
       std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || std::is_floating_point<T>::value;
-  if constexpr (is_float && std::is_same<Word, int64_t>::value) {
+  if constexpr (is_float8_type<T>) {
+    constexpr bool keeps_type = Op::selects && !Op::needs_index && sizeof(Word) == 8;  // so it compares in fp32
+    if constexpr (is_integer<Word> ? std::is_same<Word, int64_t>::value && !Op::selects : !keeps_type)
+      return converting<Op, T, Acc>();
+    else
+      return {};
+  } else if constexpr (is_float && std::is_same<Word, int64_t>::value) {
     if constexpr (Op::selects)
       return {};  // the result keeps the kind of type
     else

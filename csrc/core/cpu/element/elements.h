@@ -125,6 +125,14 @@ TR_HD Acc element(BFloat16 x) {
   return element<Acc>(to_float(x));
 }
 template <class Acc>
+TR_HD Acc element(Float8E4M3FN x) {
+  return element<Acc>(to_float(x));
+}
+template <class Acc>
+TR_HD Acc element(Float8E5M2 x) {
+  return element<Acc>(to_float(x));
+}
+template <class Acc>
 TR_HD Acc element(Flipped x) {
   return static_cast<Acc>(x.bits ^ (uint64_t{1} << 63));
 }
@@ -150,6 +158,7 @@ TR_HD uint64_t identity_bits() {
     bits = to_half(Op::template identity<float>()).bits;
   } else if constexpr (std::is_same<T, BFloat16>::value) {
     bits = to_bfloat16(Op::template identity<float>()).bits;
+  } else if constexpr (is_float8_type<T>) {  // no loop asks for it: its elements are converted first
   } else if constexpr (is_true_or_false<T>) {
     bits = Op::template identity<uint8_t>() != 0;
   } else {

@@ -33,6 +33,10 @@ TR_HD auto with_type(DType t, F f) {
       return f(BFloat16());
     case DType::Float32:
       return f(float());
+    case DType::Float8E4M3FN:
+      return f(Float8E4M3FN());
+    case DType::Float8E5M2:
+      return f(Float8E5M2());
     default:
       return f(double());
   }
@@ -43,7 +47,7 @@ template <class F>
 TR_HD auto with_tested_type(DType t, F f) {
   switch (size_of(t)) {
     case 1:
-      return f(Bool());
+      return is_floating(t) ? f(NonZeroFloat<uint8_t>()) : f(Bool());
     case 2:
       return is_floating(t) ? f(NonZeroFloat<uint16_t>()) : f(NonZero<uint16_t>());
     case 4:

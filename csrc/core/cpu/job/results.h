@@ -85,7 +85,9 @@ Write<Acc> writer_to(DType out) {
     constexpr bool is_integer = std::is_integral<Out>::value || std::is_same<Out, Bool>::value;
     constexpr bool is_wider =
         std::is_same<Out, double>::value && std::is_same<Finished, float>::value && !Op::has_two_extremes;
-    if constexpr (is_integer && !std::is_integral<Finished>::value)
+    if constexpr (is_float8_type<Out> && !(Op::gives == Gives::Element && std::is_same<Finished, float>::value))
+      return nullptr;  // extremes alone have the type of elements
+    else if constexpr (is_integer && !std::is_integral<Finished>::value)
       return nullptr;  // those are reduced in int64, and a mean is floating
     else if constexpr (Op::gives == Gives::Int64 && !std::is_same<Out, int64_t>::value)
       return nullptr;

@@ -18,7 +18,7 @@ Read<Number> reader_of(const Problem& p) {
   }
   return with_type(p.in, [](auto t) -> Read<Number> {
     using T = decltype(t);
-    constexpr bool is_half = std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value;
+    constexpr bool is_half = std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || is_float8_type<T>;
     if constexpr (std::is_same<Number, float>::value && !is_half && !std::is_same<T, float>::value) return nullptr;
     if constexpr (std::is_same<Number, Int128>::value && !(std::is_integral<T>::value && sizeof(T) == 8))
       return nullptr;

@@ -33,6 +33,10 @@ TR_HD auto with_element(DType type, F f) {
       return f(BFloat16{});
     case DType::Float32:
       return f(float{});
+    case DType::Float8E4M3FN:
+      return f(Float8E4M3FN{});
+    case DType::Float8E5M2:
+      return f(Float8E5M2{});
     default:
       return f(double{});
   }
@@ -41,6 +45,18 @@ TR_HD auto with_element(DType type, F f) {
 // The type by which an operator's kernels read elements of a type (element.cuh: unsigned bytes).
 template <class O, class T>
 using ReadAs = std::conditional_t<mirrors<O> && is_unsigned_byte(dtype_of<T>::value), int8_t, T>;
+
+// Bits of an element that is missing, where its type does not have what changes nothing.
+constexpr uint64_t kNoElement = uint64_t{1} << 63;
+template <class O, class In>
+uint64_t identity_bits() {
+  const In element = identity_element<In, O>();
+  if constexpr (is_float8_type<In> && !mirrors<O>) {
+    const float identity = O::template identity<float>();
+    if (identity == identity && to_float(element) != identity) return kNoElement;
+  }
+  return bits_of(element);
+}
 
 // Where a problem's elements are, with what Any needs to know of their type.
 template <class O>
@@ -51,7 +67,7 @@ Source source_of(const Problem& p, const void* data) {
              : p.tested   ? magnitude_of(p.in)
                           : mirror_of(traits_of(p.op), p.in);
   const uint64_t identity =
-      with_element(p.in, [](auto e) -> uint64_t { return bits_of(identity_element<ReadAs<O, decltype(e)>, O>()); });
+      with_element(p.in, [](auto e) -> uint64_t { return identity_bits<O, ReadAs<O, decltype(e)>>(); });
   const bool is_flipped = O::selects && !p.tested && !(O::may_take_magnitudes && is_floating(p.in));
   s.identity = is_flipped ? identity ^ s.mirror : identity;
   // Where bools have an index, those that are true are equal, whatever their bytes.
@@ -66,7 +82,12 @@ Source source_of(const Problem& p, const void* data) {
 // The element with the bits in the compute type. Not inlined: a thread has tens.
 template <class O, class Word>
 __device__ __noinline__ Word convert(uint64_t bits, DType type) {
-  return with_element(type, [&](auto e) { return widen<Word>(bits_as<decltype(e)>(bits)); });
+  return with_element(type, [&](auto e) {
+    if constexpr (is_float8_type<decltype(e)>) {
+      if (bits == kNoElement) return O::template identity<Word>();
+    }
+    return widen<Word>(bits_as<decltype(e)>(bits));
+  });
 }
 
 // The likely conversions are a few instructions without a branch.

@@ -34,6 +34,7 @@ constexpr bool is_unsigned_byte(DType type) { return type == DType::Bool || type
 // The signs of eight bytes of floating elements.
 inline uint64_t signs_of(DType type) {
   if (type == DType::Float64) return kSignBit;
+  if (is_float8(type)) return 0x8080808080808080;
   return type == DType::Float32 ? 0x8000000080000000 : 0x8000800080008000;
 }
 // Of eight bytes of elements.
@@ -120,7 +121,7 @@ TR_HD In identity_element() {
   if constexpr (is_pair<In>) {
     const auto one = identity_element<std::decay_t<decltype(In{}.e[0])>, O>();
     return {one, one};
-  } else if constexpr (std::is_same<In, Half>::value || std::is_same<In, BFloat16>::value) {
+  } else if constexpr (std::is_same<In, Half>::value || std::is_same<In, BFloat16>::value || is_float8_type<In>) {
     return Narrow<In, float>::from(O::template identity<float>());
   } else if constexpr (std::is_same<In, Bool>::value) {
     return {static_cast<uint8_t>(O::template identity<uint8_t>() != 0)};
@@ -198,15 +199,53 @@ struct Element {
   __device__ __forceinline__ In raw() const { return bits_as<In>(bits); }
 };
 
+// Of either float8 type.
+template <class O, class Acc>
+struct Element<O, AnyFloat8, Acc> {
+  uint32_t bits;  // of an element that is missing, those of a float whose lower byte is 0
+
+  __device__ __forceinline__ void load(const Source& s, int64_t address) { load_if(true, s, address); }
+  __device__ __forceinline__ void none(const Source&) { bits = bit_cast<uint32_t>(O::template identity<float>()); }
+  __device__ __forceinline__ void load_if(bool exists, const Source& s, int64_t address) {
+    none(s);
+    load_bits<uint8_t>(exists, address, bits);
+  }
+  template <class Number>
+  __device__ __forceinline__ Number number(const Source& s) const {
+    if (bits > 0xff) return static_cast<Number>(bit_cast<float>(bits));
+    const auto byte = static_cast<uint8_t>(bits);
+    uint32_t x =
+        bit_cast<uint32_t>(s.type == DType::Float8E5M2 ? to_float(Float8E5M2{byte}) : to_float(Float8E4M3FN{byte}));
+    const uint32_t sign = (static_cast<uint32_t>(s.mirror) & 0x80u) << 24;
+    if constexpr (O::may_take_magnitudes) {
+      x &= 0x7fffffffu | sign;
+    } else if constexpr (mirrors<O>) {
+      x ^= sign;
+    }
+    return static_cast<Number>(bit_cast<float>(x));
+  }
+  template <class To, class How>
+  __device__ __forceinline__ To value(How& how, const Source& s, int64_t index, int64_t n) const {
+    return lifted(how, number<number_of<To>>(s), index, n);
+  }
+  template <class To>
+  __device__ __forceinline__ To value(const Source& s) const {
+    static_assert(!numbers_elements<O>, "such kernels do not number the elements");
+    O op;
+    return value<To>(op, s, 0, 0);
+  }
+};
+
 // The type in which results of elements of a type mostly leave: integers as int64.
 template <class O, class Acc>
 using Finished = decltype(O::finish(std::declval<Acc>(), count_of<O>{0}));
 template <class O, class In, class Acc>
 using LikelyOut = std::conditional_t<
     O::gives == Gives::Int64, int64_t,
-    std::conditional_t<
-        std::is_same<Acc, Int128>::value, double,
-        std::conditional_t<std::is_same<In, Any>::value || std::is_integral<Acc>::value, word_of<Acc>, In>>>;
+    std::conditional_t<std::is_same<Acc, Int128>::value, double,
+                       std::conditional_t<std::is_same<In, Any>::value || std::is_same<In, AnyFloat8>::value ||
+                                              std::is_integral<Acc>::value,
+                                          word_of<Acc>, In>>>;
 
 template <class Out, class Value>
 __device__ __forceinline__ void put(void* out, int64_t index, Value v) {
@@ -225,6 +264,10 @@ __device__ __forceinline__ void store(void* out, int64_t index, DType type, Valu
       return put<float>(out, index, v);
     default:
       break;
+  }
+  if constexpr (O::selects && std::is_same<Value, float>::value) {
+    if (type == DType::Float8E4M3FN) return put<Float8E4M3FN>(out, index, v);
+    if (type == DType::Float8E5M2) return put<Float8E5M2>(out, index, v);
   }
   if constexpr (!std::is_same<Value, float>::value || O::has_two_extremes) {  // fp32 computes no other wider result
     if (type == DType::Float64) return put<double>(out, index, v);

@@ -26,7 +26,7 @@ constexpr kernels::Types types_of_instance() {
 // Whether In is how elements of a type are tested.
 template <class In>
 constexpr bool reads_tested(DType type) {
-  return (is_tested<In> || std::is_same<In, Bool>::value) && sizeof(In) == size_of(type);
+  return (is_tested<In> || std::is_same<In, Bool>::value) && sizeof(In) == size_of(type) && !is_float8(type);
 }
 
 // Calls f with the element type, or with Any for those that have no kernels of their own.
@@ -49,6 +49,9 @@ cudaError_t with_element_type(const Problem& p, F f) {
                      call_if(Tag<Bool>{}) || call_if(Tag<uint8_t>{}) || call_if(Tag<int8_t>{}) ||
                      call_if(Tag<int16_t>{}) || call_if(Tag<NonZero<uint16_t>>{}) ||
                      call_if(Tag<NonZero<uint32_t>>{}) || call_if(Tag<NonZero<uint64_t>>{});
+  if constexpr (kernels::are_of_float8(types_of_instance<O, AnyFloat8, Acc>())) {
+    if (is_float8(p.in)) return f(Tag<AnyFloat8>{});
+  }
   if constexpr (kernels::are_untyped(traits_of<O>(), dtype_of<number_of<Acc>>::value)) {
     if (!typed) return f(Tag<Any>{});
   }

@@ -8,7 +8,7 @@ namespace torch_reduce::cuda {
 
 template <class T>
 T one_of(T) {
-  if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value) {
+  if constexpr (std::is_same<T, Half>::value || std::is_same<T, BFloat16>::value || is_float8_type<T>) {
     return Narrow<T, float>::from(1);
   } else if constexpr (std::is_same<T, Bool>::value) {
     return {1};

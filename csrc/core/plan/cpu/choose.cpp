@@ -121,6 +121,7 @@ bool is_read_directly(const Problem& p, int vectors) {
   const TraitsOf op = traits_of(p.op);
   if (vectors == 0 && !is_order_free(p.op, p.compute)) return false;
   if (p.tested) return op.adds && !op.lifts_integers;
+  if (is_float8(p.in)) return false;
   if (!op.fits_vectors || (!is_floating(p.compute) && op.lifts_integers)) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   if (op.has_wider_kernels && (p.in != DType::Float64 || p.compute == DType::Endless)) return is_floating(p.compute);

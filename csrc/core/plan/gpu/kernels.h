@@ -22,7 +22,7 @@ inline Types types_of(const Problem& p) {
 // Whether there are kernels for the element type itself: for those that are common with the compute type. Elements that
 // are tested have those of their size.
 constexpr bool are_typed(const Types& t) {
-  if (t.untyped || t.op.has_order) return false;
+  if (t.untyped || t.op.has_order || is_float8(t.in)) return false;
   if (t.op.role != Role::None) {
     return is_floating(t.in) && t.compute == (t.in == DType::Float64 ? DType::Float64 : DType::Float32);
   }
@@ -40,6 +40,10 @@ constexpr bool are_typed(const Types& t) {
     default:
       return t.op.has_few_kernels ? t.in == DType::Int32 || t.in == DType::Int64 : t.in <= DType::Int64;
   }
+}
+// Whether there are kernels for both float8 types, of one tensor, by single elements.
+constexpr bool are_of_float8(const Types& t) {
+  return is_float8(t.in) && t.compute == DType::Float32 && t.op.role == Role::None && !t.tested && !t.untyped;
 }
 // Whether there are kernels that find out the element type at run time.
 constexpr bool are_untyped(const TraitsOf& op, DType compute) {

@@ -88,7 +88,8 @@ struct EffortOf {
   // element's size, into one register.
   bool is_slow() const {
     const bool loops = plan.access == Access::Strided && l.reduced_dims > kFewDims;
-    return loops || !kernels::are_typed(kernels::types_of(p));
+    const kernels::Types types = kernels::types_of(p);
+    return loops || !(kernels::are_typed(types) || kernels::are_of_float8(types));
   }
 
   // Of what lies in so many bytes and is used again, the share that a cache has lost by then.
