@@ -252,14 +252,14 @@ def made_of_reductions(results: dict) -> str:
     return f"`python -m benchmarks.models` on {machine.line(results['machine'])}:\n\n{models.table(results['rows'])}"
 
 
-def family() -> str:
-    """What else than sums was measured, where it was."""
-    if not (RESULTS / "family.json").exists():
+def of_suite(suite: str, words: str) -> str:
+    """Another suite of models, where it was measured."""
+    if not (RESULTS / f"{suite}.json").exists():
         return NO_GPU
-    results = load("family")
+    results = load(suite)
     return (
-        f"`python -m benchmarks.models --suite family` on {machine.line(results['machine'])}. `sum` is our sum of the "
-        f"same elements:\n\n{models.table(results['rows'])}"
+        f"`python -m benchmarks.models --suite {suite}` on {machine.line(results['machine'])}. {words}:\n\n"
+        f"{models.table(results['rows'])}"
     )
 
 
@@ -275,7 +275,9 @@ def documents() -> dict[Path, dict[str, str]]:
         ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
         ROOT / "docs" / "performance.md": target_blocks(load("cuda"), load("cpu"), load("cpu_avx2"))
         | random_blocks(load("random"))
-        | {"scans": scans(load("scans")), "models": made_of_reductions(load("models")), "family": family()},
+        | {"scans": scans(load("scans")), "models": made_of_reductions(load("models"))}
+        | {"family": of_suite("family", "`sum` is our sum of the same elements")}
+        | {"training": of_suite("training", "`ours` is the model under `torch_reduce.patch`")},
     }
 
 

@@ -1,8 +1,9 @@
 """Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
 
-With `--suite family`, the operators beside sum instead (suites/family.py). Every contender runs in CUDA graphs on cold
-inputs, in turn with the others; liger-kernel is one where it is installed, but for cross_entropy, in which it waits for
-the GPU. The limit is the time to read the inputs and write the results once.
+With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite training`, a step of a GPT,
+which is in no graph (suites/training.py). All else runs in CUDA graphs on cold inputs, one contender after the other;
+liger-kernel is one where it is installed, but for cross_entropy, in which it waits for the GPU. The limit is the time
+to read the inputs and write the results once.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from torch_reduce.nn import functional as ours
 from .measure import machine
 from .measure.limit import Limit
 from .measure.timing_cuda import POOL, Flush, Recording, cut, interleaved
-from .suites import family
+from .suites import family, training
 
 try:
     from liger_kernel.transformers import functional as liger
@@ -196,11 +197,12 @@ def measure(work: Work, limit: Limit, flush: Flush, rounds: int) -> dict:
     }
 
 
+NAMES = ("limit", "sum", "ours", "torch", "inductor", "liger", "ours compiled", "torch compiled")
+
+
 def table(rows: list[dict]) -> str:
     """One line a row, in microseconds."""
-    names = [
-        name for name in ("limit", "sum", "ours", "torch", "inductor", "liger") if any(name in r["us"] for r in rows)
-    ]
+    names = [name for name in NAMES if any(name in r["us"] for r in rows)]
     others = [name for name in names if name != "ours"]
     lines = []
     for r in rows:
@@ -226,7 +228,11 @@ def of_family(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iter
         yield from family.measure(group, limit, flush, arguments.rounds, device=device, compiled=arguments.compiled)
 
 
-SUITES = {"models": of_models, "family": of_family}
+def of_training(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    yield training.measure(max(arguments.rounds, 20), torch.device("cuda"))
+
+
+SUITES = {"models": of_models, "family": of_family, "training": of_training}
 
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:

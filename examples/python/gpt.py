@@ -49,9 +49,9 @@ class Block(nn.Module):
         batch, length, width = x.shape
         parts = self.queries_keys_values(x).view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
-        scores = product(query, key.transpose(-1, -2)) * (width // self.heads) ** -0.5
-        later = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
-        shares = functional.softmax(scores.masked_fill(later, -torch.inf), -1)
+        scores = product(query, key.transpose(-1, -2))
+        earlier = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        shares = functional.softmax(scores, -1, mask=earlier, scale=(width // self.heads) ** -0.5)
         return self.merge(product(shares, value).transpose(1, 2).reshape(x.shape))
 
     def forward(self, x: Tensor) -> Tensor:
