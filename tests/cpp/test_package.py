@@ -197,7 +197,8 @@ def test_installed_by_cmake(by_name: Path, tmp_path: Path):
 
 
 def test_as_a_subdirectory(tmp_path: Path):
-    """In a folder whose name is no plain word. As this builds the library: of the least that there is."""
+    """In a folder whose name is no plain word. All of it is configured; the core is built, of the least that there is, as
+    the rest takes minutes."""
     if not (ROOT / "CMakeLists.txt").is_file():
         pytest.skip("needs the sources")
     sources = tmp_path / "a, b"
@@ -215,8 +216,7 @@ target_link_libraries(core PRIVATE TorchReduce::core)
     least = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DTORCH_REDUCE_BASELINE_ONLY=ON"]
     arguments = ["-S", source, "-B", tmp_path / "build", *least, *DROPPING[1:]]
     must(CMAKE, *arguments, TORCH_REDUCE_CUDA="0", PYTHONPATH=str(Path(torch.__file__).parent.parent))
-    must(CMAKE, "--build", tmp_path / "build", "--target", "app", "core", "--parallel", 2)
-    must(tmp_path / "build" / "app")
+    must(CMAKE, "--build", tmp_path / "build", "--target", "core", "--parallel", 2)
     must(tmp_path / "build" / "core")
 
 
