@@ -43,7 +43,7 @@ int choose_pieces(const MapProblem& p, int64_t chunks, int64_t side_by_side, int
   const auto warps_of = [&](int pieces) {
     return chunks > 1 ? p.rows * ceil_div(chunks, pieces) : ceil_div(p.rows, side_by_side * pieces);
   };
-  int pieces = tuning::kMapMostChunks;
+  int pieces = chunks > tuning::kMapWarps * tuning::kMapChunks ? tuning::kMapMostChunks : tuning::kMapChunks;
   while (chunks > 1 && pieces / 2 >= chunks) pieces /= 2;
   while (pieces > 1 &&
          (warps_of(pieces) < gpu.sms * tuning::kMapWarpsPerSm || pieces * piece_bytes > tuning::kMapWarpBytes)) {
