@@ -70,11 +70,18 @@ def deterministic_algorithms():
 
 
 @pytest.fixture(scope="session")
-def emulated_library(tmp_path_factory):
+def shared_folder(tmp_path_factory):
+    """One folder for all processes of a run, for what support/once.py makes."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def emulated_library(shared_folder):
     """The exact CUDA kernels as a library for the CPU: support/emulated.py."""
     from emulated import build
 
-    return build(tmp_path_factory.mktemp("emulator"))
+    return build(shared_folder)
 
 
 @pytest.fixture(scope="session")

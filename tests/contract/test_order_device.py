@@ -11,6 +11,7 @@ import torch
 from consumer import CXX, EXAMPLES, NVCC, PACKAGE, build, must, run
 from devices import needs_cuda
 from folders import ROOT, TESTS
+from once import once
 
 import torch_reduce
 from torch_reduce.model import canonical, model
@@ -156,12 +157,12 @@ def test_examples_in_the_emulator(emulator):
 
 
 @pytest.fixture(scope="module", params=["", "--use_fast_math"], ids=["default flags", "fast math"])
-def examples(request, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("examples")
+def examples(request, shared_folder) -> Path:
+    folder = shared_folder / f"device{request.param}"
     capability = torch.cuda.get_device_capability() if torch.cuda.is_available() else (9, 0)
     architecture = f"-DCMAKE_CUDA_ARCHITECTURES={capability[0]}{capability[1]}"
     compiler = [f"-DCMAKE_CUDA_COMPILER={NVCC}", f"-DCMAKE_CUDA_FLAGS={request.param}"]
-    return build(DEVICE, folder, architecture, *compiler)
+    return once(folder, lambda: build(DEVICE, folder, architecture, *compiler))
 
 
 @needs_nvcc

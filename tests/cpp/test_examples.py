@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 import torch
 from consumer import EXAMPLES, PACKAGE, build, loaded, must, needed, of_torch, run
+from once import once
 
 import torch_reduce
 
 
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def programs(shared_folder: Path) -> Path:
     """Built the hard way, by a linker that drops every library whose symbols nobody uses."""
-    return build(EXAMPLES, tmp_path_factory.mktemp("examples"), "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed")
+    folder = shared_folder / "examples"
+    return once(folder, lambda: build(EXAMPLES, folder, "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--as-needed"))
 
 
 def test_sum(programs: Path):
@@ -63,8 +65,9 @@ def test_streams(programs: Path):
 
 
 @pytest.fixture(scope="module")
-def file_sum(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(EXAMPLES / "core", tmp_path_factory.mktemp("core")) / "file_sum"
+def file_sum(shared_folder: Path) -> Path:
+    folder = shared_folder / "core"
+    return once(folder, lambda: build(EXAMPLES / "core", folder)) / "file_sum"
 
 
 @pytest.mark.parametrize("n", [0, 1, 1023, 1024, 1025, 5000, 3_000_017])

@@ -34,8 +34,8 @@ KINDS_OF_WORDS = [", ".join(kind) for kind in KINDS_OF_WORDS]
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("kernels"))
+def kernels(shared_folder):
+    return build(shared_folder)
 
 
 @pytest.fixture(scope="module")

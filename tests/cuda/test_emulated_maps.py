@@ -14,8 +14,8 @@ every_map = pytest.mark.parametrize("name", MAPS)
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("maps"))
+def kernels(shared_folder):
+    return build(shared_folder)
 
 
 def test_every_map_has_a_model():

@@ -23,11 +23,9 @@ KINDS |= {f"columns, {access}, direct" for access in ("contiguous", "segmented",
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
+def kernels(shared_folder):
     instances = [(operator, "float") for operator in dict.fromkeys(OPS.values())]
-    return build_of(
-        tmp_path_factory.mktemp("partners"), [*instances, ("Masked<Sum>", "int64_t"), ("Masked<Max>", "int64_t")]
-    )
+    return build_of(shared_folder, [*instances, ("Masked<Sum>", "int64_t"), ("Masked<Max>", "int64_t")])
 
 
 def draw(rng):

@@ -30,8 +30,8 @@ every_kind = pytest.mark.parametrize(("scan", "dtype", "out"), KINDS, ids=str)
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("scans"))
+def kernels(shared_folder):
+    return build(shared_folder)
 
 
 def values_of(case, dtype, special=False):

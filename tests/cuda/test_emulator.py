@@ -22,9 +22,9 @@ KERNELS = {
 
 
 @pytest.fixture(scope="module")
-def faults(tmp_path_factory):
+def faults(shared_folder):
     units = [(source, ["-O1"]) for source in (EMULATOR / "faults.cpp", MEMORY)]
-    library = compile_library(tmp_path_factory.mktemp("faults"), "faults", units)
+    library = compile_library(shared_folder, "faults", units)
     library.emulator_failure.restype = ctypes.c_char_p
     return library
 

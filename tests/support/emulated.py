@@ -5,6 +5,7 @@ Only what needs real concurrency, or the hardware's own instructions, is left to
 """
 
 import ctypes
+import hashlib
 import math
 import os
 import shutil
@@ -16,6 +17,7 @@ import pytest
 import torch
 from exact_cases import finite_bits
 from folders import ROOT, TESTS
+from once import once
 
 from torch_reduce.exact_model import exact_model, words_of
 from torch_reduce.model import reduced_dims, result_shape
@@ -39,29 +41,28 @@ needs_emulator = [
 FLAGS = ["-std=c++20", "-ffp-contract=off", "-fPIC", "-w", "-fsanitize=alignment"]
 FLAGS += ["-U_FORTIFY_SOURCE"]  # which takes a jump to another fiber for an error
 FLAGS += [f"-I{include}" for include in (EMULATOR, CORE.parent, ROOT / "include")]
-compiled = {}  # object files by source and options: plans are the same in every library
 
 
 def compile_library(folder, name, units):
-    """A library of the emulator from sources, each with its options, which compile side by side, in this order."""
+    """A library of the emulator from sources, each with its options, which compile side by side, in this order. In the
+    folder of all processes: plans are the same in every library."""
 
-    def must(*arguments):
-        done = subprocess.run([compiler, *map(str, arguments)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
+    def compiled(ending, *arguments):
+        def make():
+            done = subprocess.run([compiler, *arguments, "-o", path], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr[-3000:]
 
-    def compile_unit(i):
-        source, options = units[i]
-        unit = source, *options
-        if unit not in compiled:
-            must(*FLAGS, *options, "-c", source, "-o", folder / f"{name}{i}.o")
-            compiled[unit] = folder / f"{name}{i}.o"
-        return compiled[unit]
+        arguments = [str(argument) for argument in arguments]
+        path = folder / (hashlib.sha256(repr(arguments).encode()).hexdigest()[:16] + ending)
+        return once(path, make)
+
+    def compiled_unit(unit):
+        source, options = unit
+        return compiled(f"-{source.stem}.o", *FLAGS, *options, "-c", source)
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        objects = list(pool.map(compile_unit, range(len(units))))
-    library = folder / f"{name}.so"
-    must("-shared", *objects, "-o", library)
-    return ctypes.CDLL(str(library))
+        objects = list(pool.map(compiled_unit, units))
+    return ctypes.CDLL(str(compiled(f"-{name}.so", "-shared", *objects)))
 
 
 def build(folder):
