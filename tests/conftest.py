@@ -7,6 +7,7 @@ import platform
 import hypothesis
 import pytest
 import torch
+from capabilities import CAPABILITIES
 from devices import DEVICES, needs_cuda, why_no_cuda
 
 import torch_reduce
@@ -43,7 +44,7 @@ def pytest_report_header() -> str:
     )
 
 
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
+@pytest.fixture(params=CAPABILITIES)
 def capability(request):
     """Every instruction set of the CPU kernels, in force for one test; those that this CPU lacks are skipped."""
     try:
