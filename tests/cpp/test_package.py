@@ -197,8 +197,8 @@ def test_installed_by_cmake(by_name: Path, tmp_path: Path):
 
 
 def test_as_a_subdirectory(tmp_path: Path):
-    """In a folder whose name is no plain word. All of it is configured; the core is built, of the least that there is, as
-    the rest takes minutes."""
+    """In a folder whose name is no plain word. All of it is configured, and the core is built, of the least that there
+    is: the rest takes minutes."""
     if not (ROOT / "CMakeLists.txt").is_file():
         pytest.skip("needs the sources")
     sources = tmp_path / "a, b"
