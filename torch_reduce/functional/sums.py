@@ -33,8 +33,9 @@ def sum(
         x: tensor of any shape and strides.
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
-        dtype: output type: by default the dtype of ``x``, int64 for integers and bool. One wider than the compute
-            type widens it. Floating elements are converted one by one, first, to an integer or bool type.
+        dtype: output type: by default the dtype of ``x``, int64 for integers and bool, float32 for float8. One wider
+            than the compute type widens it. Floating elements are converted one by one, first, to an integer or bool
+            type.
         mode: ``"deterministic"``, ``"atomic"`` or ``"exact"``.
         where: bool tensor that broadcasts to the shape of ``x``. Elements where it is false do not count: the bits are
             those of ``x`` with elements in their place that change nothing. Not in mode ``"exact"``.
@@ -49,7 +50,7 @@ def sum(
         TypeError: ``x`` is no tensor, a dim no integer, ``keepdim`` no bool.
         RuntimeError: a dim is repeated; ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
         ValueError: the mode is unknown.
-        NotImplementedError: the dtype is not one of those accepted (float8, quantised), or the mode is not available
+        NotImplementedError: the dtype is not one of those accepted (quantised), or the mode is not available
             for it; a complex ``x`` and a result that is not.
     """
     return call(ops.sum, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
