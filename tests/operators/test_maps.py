@@ -120,6 +120,7 @@ def test_masked_softmax_of_any_layout(device, name, data):
     dtype = data.draw(st.sampled_from(DTYPES))
     x = data.draw(permuted_slices(dtype, "logsumexp").filter(lambda x: x.ndim > 0))
     dim = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    x = x[tuple(slice(None if d == dim % x.ndim else 8) for d in range(x.ndim))]  # the model takes long for many rows
     sizes = [size if data.draw(st.booleans()) else 1 for size in x.shape]
     mask = values(1, math.prod(sizes), dtype, start=3).reshape(sizes) > -0.2
     actual = getattr(functional, name)(like(x, device), dim, mask=mask.to(device), scale=0.3)
