@@ -10,8 +10,9 @@ namespace torch_reduce::tuning {
 constexpr int kMapMostWarps = 16;
 constexpr int kMapWarps = 8;
 constexpr int kMapLeastWarps = 2;
-// Pieces of a warp, as long as there are so many warps for each SM, and as far as this much shared memory reaches: where
-// they make a CTA hold a row, for short CTAs overlap better; and the most, as CTAs that share a row wait for each other.
+// Pieces of a warp, as long as there are so many warps for each SM, and as far as this much shared memory reaches:
+// where they make a CTA hold a row, for short CTAs overlap better; and the most, as CTAs that share a row wait for each
+// other.
 constexpr int kMapChunks = 2;
 constexpr int kLogMapMostChunks = 2;
 constexpr int kMapMostChunks = 1 << kLogMapMostChunks;
