@@ -83,7 +83,7 @@ def test_order(tmp_path: Path):
 
 
 def test_subdirectory_is_configured(tmp_path: Path):
-    """And what it then builds is that of test_package.py."""
+    """What of it is built is in test_package.py."""
     source = files("As a subdirectory", tmp_path / "source")
     (source / "torch_reduce").symlink_to(ROOT)
     (source / "app.cpp").touch()
