@@ -5,6 +5,7 @@
 #   TORCH_REDUCE_INSTANCES  their paths
 
 set(TORCH_REDUCE_INSTANCES "")
+set(_with_kernels "")  # operators
 
 function(torch_reduce_instance name header)
   set(_path "${CMAKE_CURRENT_BINARY_DIR}/instances/${name}.cu")
@@ -43,6 +44,7 @@ foreach(_row IN LISTS _rows)
   list(GET _row 1 _name)
   list(GET _row 2 _kernels)
   if(_struct STREQUAL _kernels)
+    list(APPEND _with_kernels ${_struct})
     torch_reduce_instances_of(${_name} ${_struct})
     if("TORCH_REDUCE_MASKED(${_struct})" IN_LIST _masked)
       torch_reduce_instances_of(${_name}_masked "Masked<${_struct}>")
@@ -53,15 +55,17 @@ set(_def "${CMAKE_CURRENT_SOURCE_DIR}/include/torch_reduce/scans.def")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")
 file(STRINGS "${_def}" _rows REGEX "^TORCH_REDUCE_SCAN\\(")
 foreach(_row IN LISTS _rows)
-  if(NOT _row MATCHES "^TORCH_REDUCE_SCAN\\(([A-Za-z0-9_]+), ([a-z0-9_]+), (typed|plain)\\)$")
+  if(NOT _row MATCHES "^TORCH_REDUCE_SCAN\\(([A-Za-z0-9_]+), ([a-z0-9_]+), (typed|plain|plain_pair)\\)$")
     message(FATAL_ERROR "torch_reduce: ${_def} has a row that is none: ${_row}")
   endif()
   set(_of "(const ScanPlan&, const Problem&, const Buffers&, cudaStream_t, bool)")
-  set(_struct "${CMAKE_MATCH_1}")
-  torch_reduce_instance(${CMAKE_MATCH_2}_narrow scan/launch.cuh "launch_scan_typed<${_struct}, float>${_of}")
-  torch_reduce_instance(
-    ${CMAKE_MATCH_2}_wide scan/launch.cuh "launch_scan_typed<${_struct}, double>${_of}"
-    "launch_scan_typed<${_struct}, int64_t>${_of}" "launch_scan_typed<${_struct}, Int128>${_of}")
+  set(_struct "scanned<${CMAKE_MATCH_1}>")
+  if(CMAKE_MATCH_1 IN_LIST _with_kernels)
+    torch_reduce_instance(${CMAKE_MATCH_2}_narrow scan/launch.cuh "launch_scan_typed<${_struct}, float>${_of}")
+    torch_reduce_instance(
+      ${CMAKE_MATCH_2}_wide scan/launch.cuh "launch_scan_typed<${_struct}, double>${_of}"
+      "launch_scan_typed<${_struct}, int64_t>${_of}" "launch_scan_typed<${_struct}, Int128>${_of}")
+  endif()
 endforeach()
 set(_def "${CMAKE_CURRENT_SOURCE_DIR}/csrc/core/contract/maps/maps.def")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")

@@ -11,8 +11,8 @@ class Operator:
 
     Attributes:
         name: its name there.
-        packet: the callable, ``torch.ops.reduce.<name>``; for an operator of two results the one that gives both in the
-            last dim of one tensor, ``torch.ops.reduce._<name>``.
+        packet: the callable, ``torch.ops.reduce.<name>``; for a reduction of two results the one that gives both in the
+            last dim of one tensor, ``torch.ops.reduce._<name>``, and for a scan of two the one that gives the first.
         takes_dtype: whether it takes ``dtype=`` and ``mode=``; not where the result has one
             type, as an element of ``x``, an index or a count.
         takes_correction: whether it takes ``correction=``.
@@ -53,10 +53,13 @@ def _operators(scans: bool) -> dict[str, Operator]:
         registered = full.removeprefix("reduce::").removesuffix(".out")
         if full == f"reduce::{registered}.out":
             packet = getattr(torch.ops.reduce, registered)
-            arguments = {argument.name for argument in packet.default._schema.arguments}
-            if scans == ("keepdim" in arguments) or "other" in arguments:
+            schema = packet.default._schema
+            arguments = {argument.name for argument in schema.arguments}
+            if scans == ("keepdim" in arguments) or "other" in arguments or len(schema.returns) > 1:
                 continue
             name = registered.removeprefix("_")
+            if not hasattr(torch.ops.reduce, name):  # a part of another
+                continue
             found[name] = Operator(
                 name,
                 packet,

@@ -10,19 +10,26 @@ from torch import Tensor
 from .model import MEANING, compute_dtype, model, output_dtype, round_once
 from .model.order import tree
 from .model.rounding import FORMAT, numpy_type, to_odd
+from .model.types import is_float8
 
 # The operators whose results of all prefixes a scan's are.
-SCANNED = {"cumsum": "sum", "cumprod": "prod", "logcumsumexp": "logsumexp"}
+SCANNED = {"cumsum": "sum", "cumprod": "prod", "logcumsumexp": "logsumexp", "cummax": "amax", "cummin": "amin"}
+
+
+BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def scan_model(x: Tensor, dim: int, *, scan: str, dtype: torch.dtype | None = None) -> Tensor:
-    """What a scan must give, to the bit, as a CPU tensor.
+    """What a scan must give, to the bit, as a CPU tensor; of one that has indices too, the values.
 
     Prefixes of 256 s + r + 1 elements of a chunk have s + 1 in the leaves up to r and s in those behind.
     """
     op, x = SCANNED[scan], x.detach().cpu()
     meaning = MEANING[op]
     dtype = output_dtype(op, x.dtype, dtype)
+    if meaning.extremes:
+        return extremes_model(x, dim, scan=scan)[0]
+    x = x.float() if is_float8(x.dtype) else x
     if x.numel() == 0 or x.ndim == 0:
         return torch.empty(x.shape, dtype=dtype) if x.numel() == 0 else model(x, op=op, dtype=dtype)
     moved = x.movedim(dim, -1)
@@ -40,6 +47,33 @@ def scan_model(x: Tensor, dim: int, *, scan: str, dtype: torch.dtype | None = No
             total = meaning.wrapping.accumulate(values, 1) if compute == torch.int64 else _prefixes(values, op)
             result = meaning.finish(total, 0)
         return round_once(result, dtype).reshape(moved.shape).movedim(-1, dim)
+
+
+def extremes_model(x: Tensor, dim: int, *, scan: str) -> tuple[Tensor, Tensor]:
+    """The values of ``cummax`` or ``cummin`` and their indices. A value is one of the elements: NaN is beyond all, and
+    zeros have an order. To indices they have none, and the last of several elements has it."""
+    x = x.detach().cpu()
+    if x.numel() == 0 or x.ndim == 0:
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    moved = x.movedim(dim, -1).contiguous()
+    at, indices = (_last_extremes(moved, scan == "cummax", zeros) for zeros in (True, False))
+    bits = moved.view(BITS[x.dtype.itemsize])  # as not all types gather
+    return bits.gather(-1, at).view(x.dtype).movedim(-1, dim), indices.movedim(-1, dim)
+
+
+def _last_extremes(x: Tensor, largest: bool, orders_zeros: bool) -> Tensor:
+    """Along the last dim, by integers that have the elements' order."""
+    if x.is_floating_point():
+        numbers = x.double().numpy()
+        bits = (numbers if orders_zeros else numbers + 0.0).view(np.int64)
+        keys = bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
+        keys = np.where(np.isnan(numbers), np.iinfo(np.int64).max, keys if largest else ~keys)
+    else:
+        integers = x.numpy()
+        keys = (integers ^ np.uint64(2**63)).view(np.int64) if x.dtype == torch.uint64 else integers.astype(np.int64)
+        keys = keys if largest else ~keys
+    leads = keys == np.maximum.accumulate(keys, -1)
+    return torch.from_numpy(np.maximum.accumulate(np.where(leads, np.arange(x.shape[-1]), 0), -1))
 
 
 def _prefixes(x: np.ndarray, op: str) -> np.ndarray:

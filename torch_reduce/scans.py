@@ -18,7 +18,7 @@ from ._fast_calls import fast
 from .arguments import DType, as_dtype, as_scanned_dim, check, renamed
 from .functional.call import ops, run
 
-__all__ = ["cumprod", "cumsum", "logcumsumexp"]
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 
 
 class TorchNames(TypedDict, total=False):
@@ -26,6 +26,17 @@ class TorchNames(TypedDict, total=False):
 
     input: Tensor
     axis: SupportsIndex
+
+
+def with_torch_names(
+    x: Tensor | None, dim: SupportsIndex | None, names: TorchNames
+) -> tuple[Tensor | None, SupportsIndex | None]:
+    if not names:
+        return x, dim
+    if "keepdims" in names:
+        raise TypeError("reduce: there is no argument 'keepdims'")
+    x, dim, _ = renamed(x, dim, False, names)
+    return x, dim
 
 
 def _call(
@@ -36,12 +47,25 @@ def _call(
     names: TorchNames,
     **options: torch.dtype | None,
 ) -> Tensor:
-    if names:
-        if "keepdims" in names:
-            raise TypeError("reduce: there is no argument 'keepdims'")
-        x, dim, _ = renamed(x, dim, False, names)
+    x, dim = with_torch_names(x, dim, names)
     x, scanned = check(x, False), as_scanned_dim(dim)
     return run(op, out, x, scanned, **options)
+
+
+def _call_pair(
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor | None,
+    dim: SupportsIndex | None,
+    out: tuple[Tensor, Tensor] | None,
+    names: TorchNames,
+) -> tuple[Tensor, Tensor]:
+    x, dim = with_torch_names(x, dim, names)
+    x, scanned = check(x, False), as_scanned_dim(dim)
+    if out is None:
+        return op.default(x, scanned)
+    if not isinstance(out, (tuple, list)) or len(out) != 2 or not all(isinstance(t, Tensor) for t in out):
+        raise TypeError(f"reduce: out is a tuple of two tensors, values and indices, got {type(out).__name__}")
+    return op.out(x, scanned, values=out[0], indices=out[1])
 
 
 @fast
@@ -72,7 +96,7 @@ def cumsum(
         IndexError: the dim is out of range.
         TypeError: ``x`` is no tensor, or the dim no integer.
         RuntimeError: ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
-        NotImplementedError: the dtype is not one of those accepted (complex, float8, quantised).
+        NotImplementedError: the dtype is not one of those accepted (complex, quantised).
     """
     return _call(ops.cumsum, x, dim, out, names, dtype=as_dtype(dtype))
 
@@ -133,3 +157,51 @@ def logcumsumexp(
         IndexError, TypeError, RuntimeError, NotImplementedError: as in :func:`cumsum`.
     """
     return _call(ops.logcumsumexp, x, dim, out, names)
+
+
+@fast
+def cummax(
+    x: Tensor | None = None,
+    dim: SupportsIndex | None = None,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+    **names: Unpack[TorchNames],
+) -> tuple[Tensor, Tensor]:
+    """The largest of the elements of ``x`` along ``dim`` up to each of them, and where it stands.
+
+    A value is that of :func:`amax`: NaN wins over every number, and +0 over -0. An index is that of the last of the
+    elements that are equal to the value, as torch's, and of zeros of both signs. The gradient of a value goes to the
+    element at its index; those of several values are summed in a fixed order.
+
+    Args:
+        x: tensor of any shape and strides.
+        dim: the dim to scan, as in :func:`cumsum`.
+        out: two tensors, for the values and the indices, which are written to and returned; otherwise as in
+            :func:`cumsum`.
+
+    Returns:
+        Two tensors of the shape of ``x``, contiguous, on its device: values of its dtype, and int64 indices.
+
+    Raises:
+        IndexError, TypeError, RuntimeError, NotImplementedError: as in :func:`cumsum`.
+
+    Examples:
+        >>> torch_reduce.cummax(torch.tensor([1, 3, 2, 3]), 0)
+        (tensor([1, 3, 3, 3]), tensor([0, 1, 1, 3]))
+    """
+    return _call_pair(ops.cummax, x, dim, out, names)
+
+
+@fast
+def cummin(
+    x: Tensor | None = None,
+    dim: SupportsIndex | None = None,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+    **names: Unpack[TorchNames],
+) -> tuple[Tensor, Tensor]:
+    """The smallest of the elements of ``x`` along ``dim`` up to each of them, and where it stands.
+
+    A value is that of :func:`amin`: NaN wins over every number, and -0 over +0. All else is as in :func:`cummax`.
+    """
+    return _call_pair(ops.cummin, x, dim, out, names)

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import _bits, explain, functional
-from ._schemas import REDUCTIONS
+from . import _bits, explain, functional, scans
+from ._schemas import REDUCTIONS, SCANS
 from ._twins import Dims
 from .functional import generic
 from .model import (
@@ -61,6 +61,7 @@ __all__ = [
     "round_once",
     "skips_nan",
     "rows",
+    "scan_function",
     "splitmix",
     "converts_to_bool",
     "tuned",
@@ -90,6 +91,18 @@ def function_of(op: str) -> Callable[..., Tensor]:
     operator = REDUCTIONS[op]
     other = operator.gives_pair or operator.takes_order
     return generic.function_of(operator) if other else getattr(functional, op)
+
+
+def scan_function(scan: str, module: Any = scans) -> Callable[..., Tensor]:
+    """The scan of ``torch_reduce``, or of ``torch``; of one that gives indices too, a function of its values alone."""
+    function = getattr(module, scan)
+    if not SCANS[scan].gives_pair:
+        return function
+
+    def values(*arguments: Any, **options: Any) -> Tensor:
+        return function(*arguments, **options)[0]
+
+    return values
 
 
 def operator_of(op: str) -> torch._ops.OpOverloadPacket:

@@ -216,8 +216,8 @@ def register() -> None:
     ops = torch.ops.reduce
     for reduction in (*(operator.packet for operator in REDUCTIONS.values()), ops.exact_accumulate):
         torch.library.register_vmap(reduction.default, _reduction_rule(reduction.default))
-    for scan in SCANS.values():
-        torch.library.register_vmap(scan.packet.default, _scan_rule(scan.packet.default))
+    for scan in (*(operator.packet for operator in SCANS.values()), ops._cumargmax, ops._cumargmin):
+        torch.library.register_vmap(scan.default, _scan_rule(scan.default))
     for rounding in (ops.exact_round, ops.exact_normalize):
         torch.library.register_vmap(rounding.default, _accumulator_rule(rounding.default))
     torch.library.register_vmap(ops._of_two.default, _rule_of_two(ops._of_two.default))

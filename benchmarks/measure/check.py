@@ -80,8 +80,10 @@ def fill_key(case: Case) -> tuple:
 
 
 def in_one(y: Result) -> torch.Tensor:
-    """Two results in the last dim of one tensor, as these operators give them."""
-    return torch.stack(y, -1) if isinstance(y, tuple) else y
+    """Two results in the last dim of one tensor, as these operators give them; in fp64, if one of them is an index."""
+    if not isinstance(y, tuple):
+        return y
+    return torch.stack(y if y[0].dtype == y[1].dtype else [t.double() for t in y], -1)
 
 
 def fingerprint(y: Result) -> torch.Tensor:
@@ -138,7 +140,7 @@ def reference(case: Case, x: torch.Tensor) -> Reference:
 def reference_of_scan(case: Case, x: torch.Tensor) -> Reference:
     """As of reductions, by torch's scan in fp64."""
     (dim,) = case.dims
-    value = getattr(torch, case.op)(x.double(), dim)
+    value = in_one(getattr(torch, case.op)(x.double(), dim)).double()
     scale = x.abs().cumsum(dim, dtype=torch.float64) if case.op == "cumsum" else value.abs()
     least = 1 if case.op == "logcumsumexp" else torch.finfo(case.out_dtype).tiny  # a logarithm near 0 is off by as much
     return Reference(value, scale.clamp_(min=least))

@@ -120,7 +120,12 @@ class Case:
 
     @property
     def out_bytes(self) -> int:
-        return self.outputs * self.out_dtype.itemsize * (2 if REDUCTIONS[self.reduces_by].gives_pair else 1)
+        each = self.out_dtype.itemsize
+        if self.scans:
+            each += torch.int64.itemsize if SCANS[self.op].gives_pair else 0
+        elif REDUCTIONS[self.op].gives_pair:
+            each *= 2
+        return self.outputs * each
 
     @property
     def label(self) -> str:

@@ -35,7 +35,6 @@ Status check_types(const Reduction& r) {
   if (traits.skips_nan && r.in >= DType::float16 && r.out < DType::float16) return Status::unsupported_dtype;
   if (floats && r.out < DType::float16) return Status::unsupported_dtype;
   if (traits.gives == Gives::Int64 && r.out != DType::int64) return Status::unsupported_dtype;
-  if (is_float8(r.in) && r.scan) return Status::unsupported_dtype;
   if (is_float8(r.in) && has_mode && r.mode == Mode::exact) return Status::unsupported_mode;
   const DType own = is_float8(r.in) && !traits.selects ? DType::float32 : r.in;
   if (traits.gives == Gives::Element && r.out != own) return Status::unsupported_dtype;
@@ -148,7 +147,8 @@ Status describe(const Reduction& r, Problem& p) noexcept {
                      r.sizes, strides, reduced, out_strides, traits_of(op).has_order ? r.order : r.correction, second,
                      scan});
   const bool is_inverse = traits_of(p.op).has_order && p.correction < 0;
-  return (traits_of(p.op).selects || is_inverse) && p.layout.n == 0 ? Status::no_elements : Status::success;
+  const bool needs_element = (traits_of(p.op).selects && !p.scan_stride) || is_inverse;
+  return needs_element && p.layout.n == 0 ? Status::no_elements : Status::success;
 }
 
 Status check_pointers(const void* in, const void* out, Problem& p) noexcept {

@@ -52,7 +52,7 @@ Function describe(const std::string& name) {
   const bool is_typed = takes_dtype(takes), is_spread = takes == Signature::spread;
   const bool is_norm = takes == Signature::of_order;
   return {request,
-          is_pair(op),
+          is_pair(op) || (scan && is_pair(*scan)),
           {true, true, !scan, is_typed, is_typed && !scan, is_spread, is_norm},
           is_norm             ? 4
           : scan || is_spread ? 2  // torch's third argument of a variance may be another

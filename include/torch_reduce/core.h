@@ -44,7 +44,7 @@ enum class DType : uint8_t {
   bfloat16,
   float32,
   float64,
-  float8_e4m3fn,  // of elements, and of extremes of them; not in scans
+  float8_e4m3fn,  // of elements, and of extremes of them
   float8_e5m2,
 };
 
@@ -88,7 +88,8 @@ struct Reduction {
   int64_t out_second = 0;                // of var_mean, std_mean and aminmax, which have two results: from a first one
                                          // to its second one; 0: all second ones follow all first ones
   bool scan = false;                     // a result for every element, of the elements up to it along the one dim that
-                                         // is reduced: of sum, prod and logsumexp (torch_reduce/scans.def)
+                                         // is reduced: of those in torch_reduce/scans.def. Of equal
+                                         // elements argmax and argmin have the last one's index then
   double order = 2;                      // of norm
 };
 

@@ -194,10 +194,17 @@ inline const char* mode_name(Mode mode) {
     static const auto op = detail::find<at::Tensor(const at::Tensor&, int64_t)>("reduce::" #name); \
     return op.call(self, dim);                                                                     \
   }
+#define TORCH_REDUCE_SCAN_plain_pair(name)                                                              \
+  inline std::tuple<at::Tensor, at::Tensor> name(const at::Tensor& self, int64_t dim) {                 \
+    static const auto op =                                                                              \
+        detail::find<std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, int64_t)>("reduce::" #name); \
+    return op.call(self, dim);                                                                          \
+  }
 #define TORCH_REDUCE_SCAN(Struct, name, signature) TORCH_REDUCE_SCAN_##signature(name)
 #include <torch_reduce/scans.def>
 #undef TORCH_REDUCE_SCAN_typed
 #undef TORCH_REDUCE_SCAN_plain
+#undef TORCH_REDUCE_SCAN_plain_pair
 
 // The exact sum over `dim` as a superaccumulator: int64, its words in one more dim. Adding accumulators merges them.
 inline at::Tensor exact_accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim = std::nullopt,

@@ -6,6 +6,7 @@ import torch
 import torch_reduce
 from torch_reduce._schemas import SCANS
 from torch_reduce.model import MEANING
+from torch_reduce.scan_model import SCANNED, scan_model
 from torch_reduce.testing import (
     DTYPES,
     FLOAT8,
@@ -20,6 +21,7 @@ from torch_reduce.testing import (
     model,
     num_threads,
     output_dtype,
+    scan_function,
     takes_dtype,
     takes_integers,
     wants_floating,
@@ -146,9 +148,6 @@ def test_what_is_refused(dtype, device):
     for op in ("sum", "mean"):
         with pytest.raises(NotImplementedError, match='mode "exact" takes no float8'):
             function_of(op)(x, 1, mode="exact")
-    for scan in SCANS:
-        with pytest.raises(NotImplementedError, match="a scan takes no float8"):
-            SCANS[scan].packet(x, 1)
     with pytest.raises(NotImplementedError, match="takes no float8"):
         torch_reduce.sum(x, where=x.float() > 0)
     with pytest.raises(NotImplementedError, match="takes no float8"):
@@ -157,6 +156,29 @@ def test_what_is_refused(dtype, device):
         torch_reduce.nn.functional.softmax(x, 1)
     with pytest.raises(NotImplementedError, match="Float8"):
         torch_reduce.exact_accumulate(x)
+
+
+@pytest.mark.parametrize("scan", sorted(SCANS))
+@every_type
+def test_scans(scan, dtype, device):
+    x = fill((3, 2100, 5), dtype, op=SCANNED[scan])
+    x[1, 9, 3] = float("nan")
+    x = x.to(device)
+    for y in (x, x.transpose(0, 1), x[:, ::2, 1:], x[:, :1].expand(3, 300, 5), x[:, 0]):
+        for dim in (0, 1, -1):
+            actual, what = scan_function(scan)(y, dim), f"{tuple(y.shape)} {y.stride()} {dim}"
+            assert actual.dtype == output_dtype(SCANNED[scan], dtype)
+            assert_same_bits(actual, scan_model(y, dim, scan=scan), what)
+            wide = getattr(torch_reduce, scan)(y.float(), dim)
+            if SCANS[scan].gives_pair:
+                assert_same_bits(getattr(torch_reduce, scan)(y, dim)[1], wide[1], what)
+            else:
+                assert_same_bits(actual, wide, what)
+    grads = []
+    for leaf in (x[:, 0].contiguous().requires_grad_(), x[:, 0].float().requires_grad_()):
+        scan_function(scan)(leaf, 1).float().sum().backward()
+        grads.append(leaf.grad.to(dtype))
+    assert_same_bits(*grads)
 
 
 @every_op

@@ -27,16 +27,21 @@ from torch_reduce.testing import (
     function_of,
     gives_pair,
     output_dtype,
+    scan_function,
     takes_dtype,
     takes_integers,
     wants_elements,
     wants_floating,
 )
 
+INDICES = {"argmax": "cummax", "argmin": "cummin"}
 ROWS = (Path(torch_reduce.__path__[0]) / "include" / "torch_reduce" / "operators.def").read_text()
 OPS = re.findall(r"^TORCH_REDUCE_OPERATOR\(\w+, (\w+),", ROWS, re.MULTILINE)  # by their number in the C API
 OF_ONE = [op for op in OPS if op in REDUCTIONS]  # tensor
-SCANS = {op: scan for scan, op in SCANNED.items()}  # by the reduction whose results of all prefixes they give
+SCANS = {
+    op: scan_function(scan) for scan, op in SCANNED.items()
+}  # by the reduction whose results of all prefixes they give
+SCANS |= {op: lambda x, dim, scan=scan: getattr(torch_reduce, scan)(x, dim)[1] for op, scan in INDICES.items()}
 MODES = ["atomic", "deterministic", "exact"]
 TYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32]
 TYPES += [torch.uint64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -165,7 +170,7 @@ def test_scans_of_any_layout(core, device, op, data):
     dtype = data.draw(st.sampled_from(DTYPES if takes_integers(op) else FLOATING))
     x = like(data.draw(st.one_of(permuted_slices(dtype, op), strided(dtype, op))), device)
     dim = data.draw(st.integers(-x.ndim, x.ndim - 1)) if x.ndim else 0
-    scan = getattr(torch_reduce, SCANS[op])
+    scan = SCANS[op]
     dtype = torch.float64 if wants_floating(op) and not x.is_floating_point() else None
     options = {"dtype": dtype} if dtype else {}
     for out in (x, x.contiguous()):

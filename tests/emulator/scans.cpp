@@ -17,7 +17,7 @@ namespace {
 // INSTANCES is a list of INSTANCE(Operator, Acc), for each of which scans_of.cpp is compiled.
 cudaError_t launch_instance(const ScanPlan& plan, const Problem& p, const cuda::Buffers& buffers) {
   return with_scanned(p.op, [&](auto tag) {
-    using O = typename decltype(tag)::type;
+    using O = scanned<gpu_kernels<typename decltype(tag)::type>>;
 #define INSTANCE(Operator, Acc)                                                                     \
   if constexpr (std::is_same_v<O, Operator>) {                                                      \
     if (p.compute == dtype_of<Acc>::value)                                                          \

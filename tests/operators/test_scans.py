@@ -12,16 +12,30 @@ from strategies import like, permuted_slices, strided
 import torch_reduce
 from torch_reduce import scans
 from torch_reduce._schemas import SCANS
-from torch_reduce.scan_model import SCANNED, scan_model
-from torch_reduce.testing import DTYPES, FLOATING, INTEGERS, assert_same_bits, fill, num_threads, output_dtype
+from torch_reduce.scan_model import SCANNED, extremes_model, scan_model
+from torch_reduce.testing import (
+    DTYPES,
+    FLOATING,
+    INTEGERS,
+    assert_same_bits,
+    fill,
+    num_threads,
+    output_dtype,
+    scan_function,
+    splitmix,
+)
 
 every_scan = pytest.mark.parametrize("scan", sorted(SCANS))
 LENGTHS = [1, 2, 15, 16, 17, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 5000]
-OUT_TYPES = {"cumsum": DTYPES, "cumprod": DTYPES, "logcumsumexp": (None,)}
+OUT_TYPES = {scan: DTYPES if operator.takes_dtype else (None,) for scan, operator in SCANS.items()}
 
 
 def test_the_model_has_all():
     assert sorted(SCANNED) == sorted(SCANS) == scans.__all__
+
+
+def results(result):
+    return result if isinstance(result, tuple) else (result,)
 
 
 def check(x, dim, scan, dtype=None, what=""):
@@ -29,6 +43,10 @@ def check(x, dim, scan, dtype=None, what=""):
     options = {} if dtype is None else {"dtype": dtype}
     actual = getattr(torch_reduce, scan)(x, dim, **options)
     what = f"{scan} {tuple(x.shape)}/{dim} {x.dtype} {dtype} {what}"
+    if SCANS[scan].gives_pair:
+        actual, indices = actual
+        assert indices.is_contiguous()
+        assert_same_bits(indices, extremes_model(x, dim, scan=scan)[1], f"{what}, indices")
     assert actual.is_contiguous()
     assert_same_bits(actual, scan_model(x, dim, scan=scan, dtype=dtype), what)
     if x.numel() and x.ndim:
@@ -57,9 +75,9 @@ def test_lengths(device, scan, dtype):
     for n in LENGTHS:
         x = fill((3, n), dtype, op=SCANNED[scan], start=n).to(device)
         rows = check(x, 1, scan)
-        columns = getattr(torch_reduce, scan)(x.t().contiguous(), 0)
+        columns = scan_function(scan)(x.t().contiguous(), 0)
         assert_same_bits(columns.t().contiguous(), rows, f"{n}, across")
-        assert_same_bits(getattr(torch_reduce, scan)(x[1], 0), rows[1], f"{n}, alone")
+        assert_same_bits(scan_function(scan)(x[1], 0), rows[1], f"{n}, alone")
 
 
 @every_scan
@@ -118,17 +136,32 @@ def test_products_that_leave_the_range(device):
 def test_integers(device, scan, dtype):
     x = fill((3, 2000), dtype).to(device)
     result = check(x, 1, scan)
-    assert result.dtype == (torch.float32 if scan == "logcumsumexp" else torch.int64)
-    if scan != "logcumsumexp":
-        if dtype not in (torch.uint16, torch.uint32, torch.uint64):
-            assert torch.equal(result, getattr(torch, scan)(x, 1))
+    if scan == "logcumsumexp":
+        assert result.dtype == torch.float32
+    elif dtype not in (torch.uint16, torch.uint32, torch.uint64):
+        for ours, theirs in zip(
+            *(results(getattr(module, scan)(x, 1)) for module in (torch_reduce, torch)), strict=True
+        ):
+            assert ours.dtype == theirs.dtype and torch.equal(ours, theirs)
+    if SCANS[scan].takes_dtype:
         check(x, 1, scan, torch.float32)
         check(x, 0, scan, torch.bool)
 
 
+@pytest.mark.parametrize("scan", [scan for scan in SCANS if SCANS[scan].gives_pair])
+def test_indices_are_those_of_torch(device, scan):
+    """The last of what is equal, NaN and zeros of both signs too."""
+    choice = torch.tensor([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1.0, -1.0, 2.0])
+    for dtype in FLOATING:
+        for n in (1, 3, 40, 3000):
+            drawn = torch.from_numpy(splitmix(5 * n, n).astype("int64")) % (len(choice) - 3 * (n == 40))
+            x = choice[-1 - drawn].reshape(5, n).to(device, dtype)  # of those of length 40, none is NaN or infinite
+            assert torch.equal(getattr(torch_reduce, scan)(x, 1)[1], getattr(torch, scan)(x, 1)[1]), f"{dtype} {n}"
+
+
 def test_scalars_and_empty_tensors(device):
     for scan in SCANS:
-        run = getattr(torch_reduce, scan)
+        run = scan_function(scan)
         one = torch.tensor(2.0, device=device)
         for dim in (0, -1):
             assert_same_bits(run(one, dim), getattr(torch_reduce, SCANNED[scan])(one))
@@ -136,7 +169,7 @@ def test_scalars_and_empty_tensors(device):
             assert run(torch.empty(shape, device=device), dim).shape == shape
 
 
-@every_scan
+@pytest.mark.parametrize("scan", [scan for scan in SCANS if not SCANS[scan].gives_pair])
 def test_out(device, scan):
     run = getattr(torch_reduce, scan)
     x = fill((5, 300), torch.float32, op=SCANNED[scan]).to(device)
@@ -165,9 +198,41 @@ def test_out(device, scan):
             run(x, 1, dtype=torch.float32, out=wide)
 
 
+@pytest.mark.parametrize("scan", [scan for scan in SCANS if SCANS[scan].gives_pair])
+def test_out_of_two(device, scan):
+    run = getattr(torch_reduce, scan)
+    x = fill((5, 300), torch.float32).to(device)
+    expected = run(x, 1)
+    strided = torch.empty(300, 5, device=device).t(), torch.empty(300, 10, device=device, dtype=torch.int64)[:, ::2].t()
+    empty = torch.empty(0, device=device), torch.empty(0, device=device, dtype=torch.int64)
+    for out in (strided, empty):
+        written = run(x, 1, out=out)
+        for result, into, wanted in zip(written, out, expected, strict=True):
+            assert result is into
+            assert_same_bits(result, wanted)
+    values, indices = (torch.full_like(t, 7) for t in expected)
+    both = torch.empty(5, 600, device=device).view(torch.int64)
+    refused = {
+        f"{scan}: out has shape": (values[:, 1:], indices),
+        "out has shape": (values, indices[:, 1:]),
+        "out has dtype Float but the result has Long|must have the dtype Long": (values, values.clone()),
+        f"{scan}: out shares memory with the input": (x, indices),
+        "values and indices share memory": (both.view(torch.float32)[:, :300], both),
+    }
+    for words, wrong in refused.items():
+        with pytest.raises(RuntimeError, match=words):
+            run(x, 1, out=wrong)
+    assert bool((values == 7).all()) and bool((indices == 7).all())
+    with pytest.raises(RuntimeError, match="out=... arguments don't support automatic differentiation"):
+        run(x.clone().requires_grad_(), 1, out=(values, indices))
+    for wrong in (values, (values,), (values, None)):
+        with pytest.raises(TypeError, match="out is a tuple of two tensors, values and indices, got"):
+            run(x, 1, out=wrong)
+
+
 @every_scan
 def test_errors(device, scan):
-    run, twin = getattr(torch_reduce, scan), getattr(torch, scan)
+    run, twin = scan_function(scan), scan_function(scan, torch)
     x = torch.ones(2, 3, device=device)
     for dim in (2, -3):
         for function in (run, twin):
@@ -193,7 +258,7 @@ def test_samples_of_torch(device, scan):
     from torch.testing._internal.common_methods_invocations import op_db
 
     (info,) = (info for info in op_db if info.name == scan)
-    run, twin, checked = getattr(torch_reduce, scan), getattr(torch, scan), 0
+    run, twin, checked = scan_function(scan), scan_function(scan, torch), 0
     for dtype in sorted(info.supported_dtypes(device), key=str):
         if dtype.is_complex:
             continue
@@ -208,7 +273,10 @@ def test_samples_of_torch(device, scan):
                 eps = torch.finfo(torch.float64 if dtype == torch.float64 else torch.float32).eps
                 # Each of ours and of fp64's is off by at most n roundings, of half an eps, of what is added or
                 # multiplied. An exponential is off by those of its argument too, and of itself.
-                scale = twin(x.abs(), dim) if scan == "cumsum" else truth.abs() if scan == "cumprod" else 1.0
+                if SCANS[scan].gives_pair:
+                    scale = 0.0
+                else:
+                    scale = twin(x.abs(), dim) if scan == "cumsum" else truth.abs() if scan == "cumprod" else 1.0
                 if scan == "logcumsumexp":
                     n += (x.amax() - x.amin()).item() + 4 if x.numel() else 0
                 last = torch.finfo(expected.dtype)

@@ -9,11 +9,12 @@ from emulated import EMULATOR, MEMORY, PLANS, compile_library
 from emulated_kernels import POISON, TYPES, at_16_bytes, numbers, placed
 from folders import ROOT
 
-from torch_reduce.scan_model import scan_model
+from torch_reduce.scan_model import extremes_model, scan_model
 from torch_reduce.testing import assert_same_bits
 
 # A word, an integer, and accumulators of two words of each width.
-INSTANCES = [("Prod", "double"), ("LogSumExp", "float"), ("Sum", "float"), ("Sum", "int64_t")]
+INSTANCES = [("Prod", "double"), ("LogSumExp", "float"), ("Sum", "float"), ("Sum", "int64_t"), ("Max", "float")]
+INSTANCES += [("Last<ArgMax>", "float")]
 SCANS = re.findall(
     r"^TORCH_REDUCE_SCAN\(\w+, (\w+)", (ROOT / "include" / "torch_reduce" / "scans.def").read_text(), re.M
 )
@@ -77,7 +78,10 @@ def run(kernels, case: Case, values: torch.Tensor) -> Planned:
     around = 0xFF if values.is_floating_point() else 0x7F
     x = placed(at_16_bytes(elements + case.offset, values.dtype, around), case.offset, case.shape, strides)
     x.copy_(values.reshape(case.shape))
-    expected = scan_model(x, case.dim, scan=case.scan, dtype=case.out)
+    if case.scan.startswith("_"):
+        expected = extremes_model(x, case.dim, scan=case.scan.replace("_cumarg", "cum"))[1]
+    else:
+        expected = scan_model(x, case.dim, scan=case.scan, dtype=case.out)
     out_strides, elements = case.strides(case.out_memory, 0)
     results = at_16_bytes(elements + case.out_offset, expected.dtype, POISON)
     out = placed(results, case.out_offset, case.shape, out_strides)

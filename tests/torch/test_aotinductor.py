@@ -37,8 +37,10 @@ class EveryOperator(torch.nn.Module):
             results += [run(x, [1], dtype=t) for t in types]
             results += [run(x, [0, 1], keepdim=True, dtype=t, mode="atomic") * 2 for t in types if t != torch.bool]
         for name in SCANS:
-            run = getattr(torch.ops.reduce, name)
+            run = SCANS[name].packet
             results += [run(x, 1), run(x * 2, 0) + 1]
+            if SCANS[name].gives_pair:
+                results += getattr(torch.ops.reduce, name)(x, 1)
             if SCANS[name].takes_dtype:
                 results += [run(x, -1, dtype=t) for t in OUTPUT_TYPES]
         accumulators = torch.ops.reduce.exact_accumulate(x, [1])

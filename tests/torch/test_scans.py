@@ -7,7 +7,7 @@ from torch._dynamo import compiled_autograd
 import torch_reduce
 from torch_reduce._schemas import SCANS
 from torch_reduce.scan_model import SCANNED
-from torch_reduce.testing import assert_same_bits, fill
+from torch_reduce.testing import assert_same_bits, fill, scan_function
 
 every_scan = pytest.mark.parametrize("scan", sorted(SCANS))
 
@@ -19,7 +19,7 @@ def values(*shape, scan="cumsum", **options):
 @every_scan
 @pytest.mark.parametrize("dim", [0, -1])
 def test_gradcheck(scan, dim, device):
-    run, x = getattr(torch_reduce, scan), values(4, 5, scan=scan, device=device)
+    run, x = scan_function(scan), values(4, 5, scan=scan, device=device)
     assert torch.autograd.gradcheck(
         lambda x: run(x, dim), x, check_forward_ad=True, check_batched_grad=True, check_batched_forward_grad=True
     )
@@ -53,7 +53,7 @@ def test_gradient_of_no_sum(device):
 def test_long_gradients(scan, device):
     """Near torch's, of a length where quadratic work would be seen; twice the same bits."""
     grads = []
-    for run in (getattr(torch_reduce, scan), getattr(torch_reduce, scan), getattr(torch, scan)):
+    for run in (scan_function(scan), scan_function(scan), scan_function(scan, torch)):
         x = values(20_000, scan=scan, device=device)
         result = run(x, 0)
         weights = torch.linspace(-1, 1, len(x), dtype=x.dtype, device=device)
@@ -66,14 +66,14 @@ def test_long_gradients(scan, device):
 def test_types_of_gradients(scan, device):
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         x = fill((3, 40), dtype, op=SCANNED[scan]).to(device).requires_grad_()
-        getattr(torch_reduce, scan)(x, 1).sum().backward()
+        scan_function(scan)(x, 1).sum().backward()
         assert x.grad.dtype == dtype and bool(x.grad.isfinite().all())
-    assert not getattr(torch_reduce, scan)(torch.ones(3, device=device, dtype=torch.int64), 0).requires_grad
+    assert not scan_function(scan)(torch.ones(3, device=device, dtype=torch.int64), 0).requires_grad
 
 
 @every_scan
 def test_vmap(scan, device):
-    run, x = getattr(torch_reduce, scan), fill((3, 300, 4), torch.float32, op=SCANNED[scan]).to(device)
+    run, x = scan_function(scan), fill((3, 300, 4), torch.float32, op=SCANNED[scan]).to(device)
     for batch in (0, 1, 2):
         for dim in (0, 1, -1):
             batched = torch.vmap(lambda x: run(x, dim), in_dims=batch)(x)  # noqa: B023
@@ -85,17 +85,21 @@ def test_vmap(scan, device):
 
 @every_scan
 def test_opcheck(scan, device):
-    op = getattr(torch.ops.reduce, scan)
+    op = SCANS[scan].packet
     x = fill((4, 6), torch.float32, op=SCANNED[scan]).to(device)
     torch.library.opcheck(op.default, (x.clone().requires_grad_(), 1))
     torch.library.opcheck(op.out, (x, 1), {"out": torch.empty_like(x)})
+    if SCANS[scan].gives_pair:
+        op = getattr(torch.ops.reduce, scan)
+        torch.library.opcheck(op.default, (x.clone().requires_grad_(), 1))
+        torch.library.opcheck(op.out, (x, 1), {"values": x.clone(), "indices": torch.empty_like(x, dtype=torch.int64)})
 
 
 @every_scan
 def test_compile(scan, device):
     """Values, gradients, symbolic sizes, dtype= and out=, in one graph each."""
     torch._dynamo.reset()
-    run = getattr(torch_reduce, scan)
+    run = scan_function(scan)
     dtype = {"dtype": torch.float64} if SCANS[scan].takes_dtype else {}
     function = lambda x: run(x * 1, 1, **dtype) * 2  # noqa: E731
     compiled = torch.compile(function, fullgraph=True, dynamic=True)
@@ -108,14 +112,19 @@ def test_compile(scan, device):
         run_it(y).sum().backward()
         grads.append(y.grad)
     torch.testing.assert_close(*grads)
+    run = getattr(torch_reduce, scan)
     into = torch.compile(lambda x, out: run(x, 0, out=out), fullgraph=True)
-    assert_same_bits(into(x, torch.empty_like(x)), run(x, 0))
+    if SCANS[scan].gives_pair:
+        for actual, expected in zip(into(x, tuple(torch.empty_like(t) for t in run(x, 0))), run(x, 0), strict=True):
+            assert_same_bits(actual, expected)
+    else:
+        assert_same_bits(into(x, torch.empty_like(x)), run(x, 0))
 
 
 @every_scan
 def test_compiled_autograd(scan, device):
     torch._dynamo.reset()
-    run, grads = getattr(torch_reduce, scan), []
+    run, grads = scan_function(scan), []
     for is_compiled in (False, True):
         x = fill((3, 40), torch.float32, op=SCANNED[scan]).to(device).requires_grad_()
         result = run(x, 1).square().sum()
@@ -131,10 +140,10 @@ def test_compiled_autograd(scan, device):
 @every_scan
 def test_meta(scan):
     x = torch.empty(3, 4, device="meta", dtype=torch.bfloat16).t()
-    result = getattr(torch_reduce, scan)(x, 0)
+    result = scan_function(scan)(x, 0)
     assert (result.shape, result.dtype, result.is_contiguous()) == ((4, 3), torch.bfloat16, True)
     with pytest.raises(IndexError):
-        getattr(torch_reduce, scan)(x, 2)
+        scan_function(scan)(x, 2)
 
 
 @every_scan
@@ -142,5 +151,5 @@ def test_autocast(scan, device):
     """As torch's twin."""
     x = torch.ones(4, device=device, dtype=torch.bfloat16)
     with torch.autocast(device, dtype=torch.bfloat16):
-        ours, theirs = (getattr(module, scan)(x, 0) for module in (torch_reduce, torch))
+        ours, theirs = (scan_function(scan, module)(x, 0) for module in (torch_reduce, torch))
     assert ours.dtype == theirs.dtype

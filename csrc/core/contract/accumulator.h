@@ -39,8 +39,8 @@ template <class Acc>
 constexpr bool is_scalar = words_of<Acc> == 1;
 
 // An element as an integer that orders like it, and its number among those of its output, in words that order as one
-// integer: of equal elements, the first one is the larger. A compute type of four bytes is for outputs of fewer than
-// 2^32 elements.
+// integer: of equal elements, the first one is the larger, or of scans the last one. A compute type of four bytes is
+// for outputs of fewer than 2^32 elements.
 template <class T>
 struct Indexed {
   using Word = T;
@@ -48,7 +48,7 @@ struct Indexed {
   using Key = std::conditional_t<is_short, int32_t, int64_t>;
   using Index = std::make_unsigned_t<Key>;
   Key key;
-  Index ahead;  // the complement of the index
+  Index ahead;  // the complement of the index, or of scans the index
 
   TR_HD auto rank() const {
     using Unsigned = std::conditional_t<is_short, uint64_t, unsigned __int128>;

@@ -55,6 +55,12 @@ struct Max : Traits {
   static TR_HD Acc combine(Acc a, Acc b) {
     return extreme<Acc, true>(a, b);
   }
+  // Whether `a` surely stays as it is where x is combined with it. A comparison, which scans of many elements try
+  // first.
+  template <class Word>
+  static TR_HD bool beats(Word a, Word x) {
+    return x < a;
+  }
   template <class Acc>
   static TR_HD Acc finish(Acc a, int64_t) {
     return a;
@@ -73,6 +79,10 @@ struct Min : Traits {
   template <class Acc>
   static TR_HD Acc combine(Acc a, Acc b) {
     return extreme<Acc, false>(a, b);
+  }
+  template <class Word>
+  static TR_HD bool beats(Word a, Word x) {
+    return x > a;
   }
   template <class Acc>
   static TR_HD Acc finish(Acc a, int64_t) {
@@ -201,6 +211,23 @@ struct ArgMin : ArgMax {
     } else {
       return ArgMax::identity<T>();
     }
+  }
+};
+
+// Where the last one of those stands, as a scan has it.
+template <class Arg>
+struct Last : Arg {
+  template <class Word>
+  static TR_HD Indexed<Word> lift(Word x, int64_t index) {
+    return {Arg::lift(x, index).key, static_cast<typename Indexed<Word>::Index>(index)};
+  }
+  template <class Word>
+  static TR_HD bool beats(Indexed<Word> a, Word x) {
+    return Arg::lift(x, 0).key < a.key;
+  }
+  template <class Acc>
+  static TR_HD int64_t finish(Acc a, int64_t) {
+    return static_cast<int64_t>(a.ahead);
   }
 };
 

@@ -21,11 +21,11 @@ constexpr int kScans = 0
 struct ScanRow {
   const char* name;
   Op op;
-  Signature signature;
+  Form form;
 };
 constexpr ScanRow row_of(Scan scan) {
   constexpr ScanRow rows[] = {
-#define TORCH_REDUCE_SCAN(Struct, name, signature) {#name, Op::Struct, Signature::signature},
+#define TORCH_REDUCE_SCAN(Struct, name, signature) {#name, Op::Struct, forms::signature},
 #include <torch_reduce/scans.def>
   };
   return rows[static_cast<int>(scan)];
@@ -33,7 +33,10 @@ constexpr ScanRow row_of(Scan scan) {
 
 inline const char* name(Scan scan) { return row_of(scan).name; }
 constexpr Op op_of(Scan scan) { return row_of(scan).op; }
-constexpr Signature signature_of(Scan scan) { return row_of(scan).signature; }
+constexpr Signature signature_of(Scan scan) { return row_of(scan).form.takes; }
+constexpr bool is_pair(Scan scan) { return row_of(scan).form.is_pair; }
+// Of a pair, the scan of the indices.
+constexpr Scan scan_of_indices(Scan scan) { return op_of(scan) == Op::Max ? Scan::_cumargmax : Scan::_cumargmin; }
 
 constexpr bool has_scan(Op op) {
   for (int i = 0; i < kScans; ++i) {
@@ -41,6 +44,10 @@ constexpr bool has_scan(Op op) {
   }
   return false;
 }
+
+// What a scan combines, where that is not what the operator does: of equal elements, the last one has the index.
+template <class O>
+using scanned = std::conditional_t<O::needs_index, Last<O>, O>;
 
 // Calls f with the tag of an operator's struct, if it is one of scans.
 template <class F>

@@ -5,14 +5,18 @@
 namespace torch_reduce {
 namespace {
 
+at::Tensor times(const at::Tensor& a, const at::Tensor& x) {
+  return a.scalar_type() == at::kBool ? at::where(a, x, at::zeros({}, x.options())) : a * x;
+}
+
 // Of a power of two of elements.
 at::Tensor solve(const at::Tensor& a, const at::Tensor& b, int64_t n) {
   if (n == 1) return b;
   const auto every_other = [n](const at::Tensor& x, int64_t first) { return at::slice(x, -1, first, n, 2); };
   const at::Tensor first = every_other(a, 0), second = every_other(a, 1), last = every_other(b, 1);
-  const at::Tensor even = solve(first * second, every_other(b, 0) + first * last, n / 2);
+  const at::Tensor even = solve(first * second, every_other(b, 0) + times(first, last), n / 2);
   const at::Tensor next = at::constant_pad_nd(even.narrow(-1, 1, n / 2 - 1), {0, 1});
-  return at::stack({even, last + second * next}, -1).reshape_symint(b.sym_sizes());
+  return at::stack({even, last + times(second, next)}, -1).reshape_symint(b.sym_sizes());
 }
 
 }  // namespace

@@ -99,10 +99,29 @@ at::Tensor exponentials_forward(const Reduction& r, const at::Tensor& tangent, c
   });
 }
 
+// Where the extreme of each prefix stands: it changes from one run of equal indices to the next, and so each of these
+// elements takes the sum of the gradients of its run.
+at::Tensor indices(const Reduction& r, const at::Tensor& x) { return scan_by(scan_of_indices(*r.scan), x, dim_of(r)); }
+at::Tensor extremes_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
+  if (has_none(grad)) return grad.to(o.type);
+  const at::Tensor at = with_dim_last(r, indices(r, o.self));
+  const at::Tensor follows = shifted(at, -1, -1).eq(at);
+  const at::Tensor sums = solve_recurrence(follows, with_dim_last(r, grad).to(at::toOpMathType(o.type)));
+  const at::Tensor is_own = at.eq(at::arange(at.sym_size(-1), at.options()));
+  return with_dim_back(r, at::where(is_own, sums, at::zeros({}, sums.options())), o).to(o.type);
+}
+at::Tensor extremes_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
+  return tangent.gather(dim_of(r), indices(r, o.self));
+}
+
 namespace scans {
 constexpr Derivative cumsum{false, false, sums_backward, sums_forward};
 constexpr Derivative cumprod{true, false, products_backward, products_forward};
 constexpr Derivative logcumsumexp{true, true, exponentials_backward, exponentials_forward};
+constexpr Derivative cummax{true, false, extremes_backward, extremes_forward};
+constexpr Derivative cummin{true, false, extremes_backward, extremes_forward};
+constexpr Derivative _cumargmax{};  // integers have none
+constexpr Derivative _cumargmin{};
 }  // namespace scans
 
 }  // namespace

@@ -29,8 +29,8 @@ TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) \
   if constexpr (Struct::widens_on_cuda) Entry<OnCuda, Op::Struct>::functional(m);
 #include <torch_reduce/operators.def>
-#define TORCH_REDUCE_SCAN(Struct, name, signature)                                  \
-  if constexpr (Struct::widens_on_cuda && Signature::signature == Signature::typed) \
+#define TORCH_REDUCE_SCAN(Struct, name, signature)                                      \
+  if constexpr (Struct::widens_on_cuda && signature_of(Scan::name) == Signature::typed) \
     ScanEntry<OnCuda, Scan::name>::functional(m);
 #include <torch_reduce/scans.def>
 }

@@ -68,8 +68,14 @@ at::Tensor call(const Request& r, const at::Tensor& self) {
 }
 
 std::tuple<at::Tensor, at::Tensor> call_pair(const Request& r, const at::Tensor& self) {
+  if (r.scan) return {call(r, self), call(request_of_indices(r), self)};
   const at::Tensor both = call(r, self);
   return {both.select(-1, 0), both.select(-1, 1)};
+}
+
+void call_pair(const Request& r, const at::Tensor& self, at::Tensor& first, at::Tensor& second) {
+  plain_out(*r.scan).call(self, r.dim->front(), first);
+  plain_out(*request_of_indices(r).scan).call(self, r.dim->front(), second);
 }
 
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {

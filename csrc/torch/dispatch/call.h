@@ -40,10 +40,16 @@ inline Request norm_request(at::OptionalIntArrayRef dim, bool keepdim, const at:
   return {norm_of(ord.toDouble()), dim, keepdim, dtype, mode, ord.toDouble()};
 }
 
+// Of a scan of two results, the second one's.
+inline Request request_of_indices(const Request& r) {
+  return scan_request(scan_of_indices(*r.scan), *r.dim, std::nullopt);
+}
+
 // From the top: autocast, autograd, vmap and whatever else is in force. Two results are in the last dim of one tensor,
-// or apart, as its views.
+// or apart, as its views; of a scan the second one is another scan.
 TR_SHARED at::Tensor call(const Request& request, const at::Tensor& self);
 TR_SHARED std::tuple<at::Tensor, at::Tensor> call_pair(const Request& request, const at::Tensor& self);
+void call_pair(const Request& scan, const at::Tensor& self, at::Tensor& first, at::Tensor& second);
 
 // From within a kernel to the next one of `keys`, which the kernel was given and has cut down.
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& request, const at::Tensor& self);

@@ -1,5 +1,6 @@
 // Operators of two results. Kernels, and whatever else is registered for an operator, give them as one tensor, whose
-// last dim holds both: reduce::_var_mean. A caller gets the two as views.
+// last dim holds both: reduce::_var_mean. A caller gets the two as views. A scan's are of two types: two scans.
+#include <ATen/FunctionalTensorWrapper.h>
 #include <torch/library.h>
 
 #include "call.h"
@@ -27,11 +28,52 @@ void register_pair(torch::Library& m) {
   }
 }
 
+template <Scan scan>
+struct IndexedScan {
+  using Pair = std::tuple<at::Tensor, at::Tensor>;
+  using PairOut = std::tuple<at::Tensor&, at::Tensor&>;
+
+  static Pair make(const at::Tensor& self, int64_t dim) { return call_pair(scan_request(scan, dim, {}), self); }
+
+  static PairOut into(const at::Tensor& self, int64_t dim, at::Tensor& values, at::Tensor& indices) {
+    const Request r = scan_request(scan, dim, {});
+    refuse(r, self, values);
+    refuse(request_of_indices(r), self, indices);
+    TORCH_CHECK(!values.is_alias_of(indices), "reduce::", name(scan), ": values and indices share memory");
+    call_pair(r, self, values, indices);
+    return {values, indices};
+  }
+
+  static void functional_and_out(torch::Library& m) {
+    m.impl(name(scan), TORCH_FN(make));
+    m.impl((std::string(name(scan)) + ".out").c_str(), TORCH_FN(into));
+  }
+
+ private:
+  // Before the other is written to. Tensors of a tracer have no memory.
+  static void refuse(const Request& r, const at::Tensor& self, const at::Tensor& out) {
+    const Checked checked = check(r, self, out.scalar_type());
+    const bool resizes = check_out(r, checked, self, result_sizes(r, checked, self.sym_sizes()), out);
+    if (has_memory(self) && has_memory(out)) check_no_overlap(r, self, out, resizes);
+  }
+  static bool has_memory(const at::Tensor& t) {
+    return !t.is_meta() && !t.unsafeGetTensorImpl()->is_python_dispatch() &&
+           !at::functionalization::impl::isFunctionalTensor(t);
+  }
+};
+
+template <Scan scan>
+void register_scan(torch::Library& m) {
+  if constexpr (is_pair(scan)) IndexedScan<scan>::functional_and_out(m);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) register_pair<Op::Struct>(m);
 #include <torch_reduce/operators.def>
+#define TORCH_REDUCE_SCAN(Struct, name, signature) register_scan<Scan::name>(m);
+#include <torch_reduce/scans.def>
 }
 
 }  // namespace torch_reduce

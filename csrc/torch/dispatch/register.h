@@ -99,13 +99,13 @@ struct ScanEntry {
 
   static void functional(torch::Library& m) {
     if constexpr (signature_of(scan) == Signature::typed) {
-      m.impl(name(scan), TORCH_FN(typed));
+      m.impl(name_of_kernels(scan).c_str(), TORCH_FN(typed));
     } else {
-      m.impl(name(scan), TORCH_FN(plain));
+      m.impl(name_of_kernels(scan).c_str(), TORCH_FN(plain));
     }
   }
   static void out(torch::Library& m) {
-    const std::string overload = std::string(name(scan)) + ".out";
+    const std::string overload = name_of_kernels(scan) + ".out";
     if constexpr (signature_of(scan) == Signature::typed) {
       m.impl(overload.c_str(), TORCH_FN(typed_out));
     } else {

@@ -17,7 +17,6 @@ Mode parse_mode(c10::string_view mode) {
 
 // What float8 elements have none of.
 void refuse_float8(const Request& r, Mode mode) {
-  TORCH_CHECK_NOT_IMPLEMENTED(!r.scan, "reduce::", name(r), ": a scan takes no float8; convert it first, x.to(dtype)");
   TORCH_CHECK_NOT_IMPLEMENTED(r.role == Role::None, "reduce::", name(r),
                               ": a second tensor or a mask takes no float8; convert it first, x.to(dtype)");
   TORCH_CHECK_NOT_IMPLEMENTED(mode != Mode::Exact, "reduce::", name(r), ": mode \"exact\" takes no float8; ",
@@ -121,7 +120,7 @@ Checked check(const Request& r, const at::Tensor& self, std::optional<at::Scalar
   TORCH_CHECK_VALUE(r.role == Role::Factor || traits_of(r.op).role != Role::Factor, "reduce::", name(r),
                     " takes two tensors");
   const bool is_inverse = traits_of(r.op).has_order && r.correction < 0;
-  if (traits_of(r.op).selects || is_inverse) check_not_empty(r, self.sym_sizes(), checked.mask);
+  if ((traits_of(r.op).selects && !r.scan) || is_inverse) check_not_empty(r, self.sym_sizes(), checked.mask);
   return checked;
 }
 

@@ -27,9 +27,10 @@ inline Request scan_request(Scan scan, at::IntArrayRef dim, std::optional<at::Sc
 inline const char* name(const Request& r) { return r.scan ? name(*r.scan) : name(r.op); }
 inline Signature signature_of(const Request& r) { return r.scan ? signature_of(*r.scan) : signature_of(r.op); }
 
-// The name of an operator under which its kernels are registered. Results of two, they give as one tensor.
+// The name of an operator under which its kernels are registered. Results of two, they give as one tensor; a scan's
+// give the first one.
 inline std::string name_of_kernels(const std::string& pair) { return "_" + pair; }
-inline std::string name_of_kernels(Scan scan) { return name(scan); }
+inline std::string name_of_kernels(Scan scan) { return is_pair(scan) ? name_of_kernels(name(scan)) : name(scan); }
 inline std::string name_of_kernels(Op op) { return is_pair(op) ? name_of_kernels(name(op)) : name(op); }
 
 // Which dims are reduced; set for as many as the tensor has.

@@ -61,6 +61,16 @@ void define_scan(torch::Library& m, const std::string& name, const std::string& 
 }
 void define_typed_scan(torch::Library& m, const char* name) { define_scan(m, name, ", *, ScalarType? dtype=None"); }
 void define_plain_scan(torch::Library& m, const char* name) { define_scan(m, name, ""); }
+void define_plain_pair_scan(torch::Library& m, const char* name) {
+  define_scan(m, name_of_kernels(name), "");
+  const std::string full = name;
+  m.def((full + "(Tensor self, int dim) -> (Tensor values, Tensor indices)").c_str(), kTags);
+  m.def(
+      (full + ".out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) "
+              "indices)")
+          .c_str(),
+      kTags);
+}
 
 }  // namespace
 }  // namespace torch_reduce

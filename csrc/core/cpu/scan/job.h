@@ -24,7 +24,9 @@ struct ScanJob {
     return problem.in == dtype_of<number_of<Acc>>::value && !problem.tested && stride == 1;
   }
   // Results that lie so are words that finish() gives, or of integers what is combined.
-  bool writes_words(int64_t stride) const { return problem.out == dtype_of<word_of<Acc>>::value && stride == 1; }
+  bool writes_words(int64_t stride) const {
+    return !O::needs_index && problem.out == dtype_of<word_of<Acc>>::value && stride == 1;
+  }
 
   const Layout& layout() const { return problem.layout; }
   int64_t in_bytes() const { return static_cast<int64_t>(size_of(problem.in)); }

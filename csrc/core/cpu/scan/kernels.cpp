@@ -5,6 +5,7 @@
 
 #include "core/contract/integers.h"
 #include "core/cpu/scan/free.h"
+#include "core/cpu/scan/read.h"
 #include "core/cpu/scan/rows.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -38,12 +39,20 @@ void scan_by(Job job, const Threads& threads) {
 }
 
 template <class O, class Acc>
+Write<Acc> scan_writer_to(const Problem& p) {
+  if constexpr (O::selects && may_be_flipped<O, Acc>) {
+    if (p.in == DType::UInt64) return write_flipped<O, Acc>;
+  }
+  return writer_to<O, Acc>(p.out);
+}
+
+template <class O, class Acc>
 void scan_in(const Problem& p, const ScanPlan& plan, const char* in, char* out, const Threads& threads) {
   using Word = word_of<Acc>;
   Write<Word> write_words = nullptr;
   if constexpr (multiplies_plain<O, Acc>) write_words = writer_to<PlainProduct, Word>(p.out);
-  const ScanJob<O, Acc> job{p,   plan,   reader_of<number_of<Acc>>(p), writer_to<O, Acc>(p.out), write_words, in,
-                            out, nullptr};
+  const ScanJob<O, Acc> job{
+      p, plan, scan_reader_of<O, number_of<Acc>>(p), scan_writer_to<O, Acc>(p), write_words, in, out, nullptr};
   if constexpr (order_free<O, Acc>) {
     plan.across ? scan_by<FreeScan<O, Acc, true>>(job, threads) : scan_by<FreeScan<O, Acc, false>>(job, threads);
   } else {
@@ -57,7 +66,7 @@ void run_scan(const Problem& p, const ScanPlan& plan, const void* in, void* out,
   const auto* x = static_cast<const char*>(in);
   auto* y = static_cast<char*>(out);
   with_scanned(p.op, [&](auto tag) {
-    using O = typename decltype(tag)::type;
+    using O = scanned<typename decltype(tag)::type>;
     switch (p.compute) {
       case DType::Float32:
         return scan_in<O, accumulator_of<O, float>>(p, plan, x, y, threads);
@@ -67,7 +76,7 @@ void run_scan(const Problem& p, const ScanPlan& plan, const void* in, void* out,
         if constexpr (computes_in<O, Int128>) return scan_in<O, Int128>(p, plan, x, y, threads);
         break;
       default:
-        if constexpr (computes_in<O, int64_t>) return scan_in<O, int64_t>(p, plan, x, y, threads);
+        if constexpr (computes_in<O, int64_t>) return scan_in<O, accumulator_of<O, int64_t>>(p, plan, x, y, threads);
     }
   });
 }

@@ -52,7 +52,7 @@ cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Bu
 
 cudaError_t launch_plan(const ScanPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
   return with_scanned(p.op, [&](auto tag) {
-    using O = typename decltype(tag)::type;
+    using O = scanned<gpu_kernels<typename decltype(tag)::type>>;
     switch (p.compute) {
       case DType::Float32:
         return launch_scan_typed<O, float>(plan, p, b, stream, dependent);

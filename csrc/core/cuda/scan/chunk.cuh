@@ -12,28 +12,32 @@ namespace torch_reduce::cuda {
 constexpr int kLaneLevels = tuning::kLogScanLane, kTreeLevels = 8;
 
 // Elements of the lane from place `first` on, lifted, of which those from `left` on are missing; `first` of it is
-// element `number`.
+// element `number` of those that begin with the row's element `begin`.
 template <class O, class Acc>
-__device__ __forceinline__ void read_lifted(char* region, int first, const Source& source, int number, int left,
-                                            Acc (&to)[kNeighbours]) {
+__device__ __forceinline__ void read_lifted(char* region, int first, const Source& source, int64_t begin, int number,
+                                            int left, Acc (&to)[kNeighbours]) {
   number_of<Acc> x[kNeighbours];
   read_numbers<O>(region, first, source, x);
 #pragma unroll
   for (int e = 0; e < kNeighbours; ++e) {
-    to[e] = number + e < left ? static_cast<Acc>(O::lift(x[e])) : O::template identity<Acc>();
+    if constexpr (O::needs_index) {
+      to[e] = number + e < left ? O::lift(x[e], begin + number + e) : O::template identity<Acc>();
+    } else {
+      to[e] = number + e < left ? static_cast<Acc>(O::lift(x[e])) : O::template identity<Acc>();
+    }
   }
 }
 
 // The whole chunk, of which `left` elements exist, in every lane.
 template <class O, class Acc>
-__device__ __forceinline__ Acc total_of_chunk(char* region, const Source& source, int left) {
+__device__ __forceinline__ Acc total_of_chunk(char* region, const Source& source, int64_t begin, int left) {
   const int mine = static_cast<int>(threadIdx.x % kWarp) * kNeighbours;
   Acc leaf[kNeighbours];
-  read_lifted<O>(region, mine, source, mine, left, leaf);
+  read_lifted<O>(region, mine, source, begin, mine, left, leaf);
 #pragma unroll 1
   for (int first = mine + kLeaves; first < kChunk && first - mine < left; first += kLeaves) {
     Acc x[kNeighbours];
-    read_lifted<O>(region, first, source, first, left, x);
+    read_lifted<O>(region, first, source, begin, first, left, x);
 #pragma unroll
     for (int e = 0; e < kNeighbours; ++e) leaf[e] = O::combine(leaf[e], x[e]);
   }
@@ -42,7 +46,7 @@ __device__ __forceinline__ Acc total_of_chunk(char* region, const Source& source
 
 // What a step sees of the one before: the tree's nodes in this lane, and those that are siblings of its own in others.
 template <class O, class Acc>
-class ChunkPrefixes {
+class OrderedPrefixes {
  public:
   // Before the first step. Also where the next one has other rows.
   __device__ __forceinline__ void start() {
@@ -100,5 +104,34 @@ class ChunkPrefixes {
 
   Acc leaf_[8], pair_[4], quad_[2], sibling_[kTreeLevels - kLaneLevels];
 };
+
+// The same where any order gives the same bits: each element onto the one before it, behind the lanes before.
+template <class O, class Acc>
+class FreePrefixes {
+ public:
+  __device__ __forceinline__ void start() { before_ = O::template identity<Acc>(); }
+
+  __device__ __forceinline__ void step(Acc (&v)[kNeighbours], int levels) {
+#pragma unroll
+    for (int e = 1; e < kNeighbours; ++e) v[e] = O::combine(v[e - 1], v[e]);
+    Acc left = before_, total = v[kNeighbours - 1];
+#pragma unroll
+    for (int k = 0; k < kTreeLevels - kLaneLevels; ++k) {
+      if (k + kLaneLevels >= levels) break;
+      const Acc sibling = exchange(total, 1 << k);
+      if ((threadIdx.x >> k) & 1) left = O::combine(left, sibling);
+      total = O::combine(total, sibling);
+    }
+    before_ = O::combine(before_, total);
+#pragma unroll
+    for (Acc& x : v) x = O::combine(left, x);
+  }
+
+ private:
+  Acc before_;  // of the steps before
+};
+
+template <class O, class Acc>
+using ChunkPrefixes = std::conditional_t<order_free<O, Acc>, FreePrefixes<O, Acc>, OrderedPrefixes<O, Acc>>;
 
 }  // namespace torch_reduce::cuda

@@ -38,12 +38,12 @@ __device__ __forceinline__ void write_eight(char* region, int first, const T (&f
   }
 }
 
-template <class T, class Number>
-__device__ __forceinline__ void widen_eight(char* region, int first, Number (&to)[kNeighbours]) {
+template <class O, class T, class Number>
+__device__ __forceinline__ void widen_eight(char* region, int first, const Source& source, Number (&to)[kNeighbours]) {
   T x[kNeighbours];
   read_eight(region, first, x);
 #pragma unroll
-  for (int e = 0; e < kNeighbours; ++e) to[e] = widen<Number>(x[e]);
+  for (int e = 0; e < kNeighbours; ++e) to[e] = widen<Number>(mirrored<O>(x[e], source.mirror));
 }
 template <class O, class Bits, class Number>
 __device__ __forceinline__ void convert_eight(char* region, int first, const Source& source,
@@ -58,9 +58,11 @@ __device__ __forceinline__ void convert_eight(char* region, int first, const Sou
 template <class O, class Number>
 __device__ __forceinline__ void read_numbers(char* region, int first, const Source& source, Number (&to)[kNeighbours]) {
   if constexpr (std::is_same<Number, float>::value) {  // computed in for no other types
-    if (source.type == DType::Float32) return widen_eight<float>(region, first, to);
-    if (source.type == DType::BFloat16) return widen_eight<BFloat16>(region, first, to);
-    widen_eight<Half>(region, first, to);
+    if (source.type == DType::Float8E5M2) return widen_eight<O, Float8E5M2>(region, first, source, to);
+    if (source.type == DType::Float8E4M3FN) return widen_eight<O, Float8E4M3FN>(region, first, source, to);
+    if (source.type == DType::Float32) return widen_eight<O, float>(region, first, source, to);
+    if (source.type == DType::BFloat16) return widen_eight<O, BFloat16>(region, first, source, to);
+    widen_eight<O, Half>(region, first, source, to);
   } else {
     if (source.size == 8) return convert_eight<O, uint64_t>(region, first, source, to);
     if (source.size == 4) return convert_eight<O, uint32_t>(region, first, source, to);
@@ -78,15 +80,25 @@ __device__ __forceinline__ void narrow_eight(char* region, int first, const Valu
 }
 
 // One rounding, from finished values to the output's type.
-template <class Value>
-__device__ __forceinline__ void write_numbers(char* region, int first, DType type, const Value (&v)[kNeighbours]) {
+template <class O, class Value>
+__device__ __forceinline__ void write_numbers(char* region, int first, DType type, Value (&v)[kNeighbours]) {
   if (type == DType::Float32) return narrow_eight<float>(region, first, v);
   if (type == DType::BFloat16) return narrow_eight<BFloat16>(region, first, v);
   if (type == DType::Float16) return narrow_eight<Half>(region, first, v);
+  if constexpr (O::selects && std::is_same<Value, float>::value) {
+    if (type == DType::Float8E4M3FN) return narrow_eight<Float8E4M3FN>(region, first, v);
+    if (type == DType::Float8E5M2) return narrow_eight<Float8E5M2>(region, first, v);
+  }
   if constexpr (!std::is_same<Value, float>::value) {
     if (type == DType::Float64) return narrow_eight<double>(region, first, v);
   }
   if constexpr (std::is_integral<Value>::value) {
+    if constexpr (mirrors<O>) {
+      if (type == DType::UInt64) {  // as an int64 of the same order
+#pragma unroll
+        for (Value& x : v) x ^= static_cast<Value>(kSignBit);
+      }
+    }
     if (type == DType::Bool) return narrow_eight<Bool>(region, first, v);
     switch (size_of(type)) {
       case 1:

@@ -30,6 +30,7 @@ struct ScanSide {
   int size;                 // of an element
   bool across;              // neighbours in memory are of different rows
   bool packed;              // a warp's rows fill its places, and follow one another in memory without a gap
+  bool vectors;             // across, neighbours are vectors of 16 bytes, if the address is a multiple of that
 };
 
 struct ScanShape {
@@ -92,6 +93,70 @@ __device__ __forceinline__ int64_t address_of_whole(const ScanShape& s, const Sc
   return from % kGranule == 0 ? from : 0;
 }
 
+// Calls f(u, exists, first row of the CTA's, place in a row, address) for kAtOnce vectors of neighbouring rows.
+template <int kOfVector, int kAtOnce, class F>
+__device__ __forceinline__ void each_vector(const ScanShape& s, const ScanTile& tile, const ScanSide& side, int first,
+                                            F f) {
+  const int log_vectors = s.log_warps + s.log_rows_of_warp() - (kOfVector == 8 ? 3 : kOfVector == 4 ? 2 : 1);
+#pragma unroll
+  for (int u = 0; u < kAtOnce; ++u) {
+    const int i = (first + u) * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
+    const int row = (i & ((1 << log_vectors) - 1)) * kOfVector, element = i >> log_vectors;
+    const int64_t address = side.address + (tile.row0 + row) * side.size + (tile.element0 + element) * side.stride;
+    f(u, tile.row0 + row < s.outputs && tile.element0 + element < s.n, row, element, address);
+  }
+}
+// Calls f(reference to the place, number in the vector) for the elements of one.
+template <class Bits, class F>
+__device__ __forceinline__ void each_place(const ScanShape& s, char* begin, int row, int element, F f) {
+  constexpr int kOfVector = kGranule / sizeof(Bits);
+  const int log_rows = s.log_rows_of_warp(), region = kChunk * s.slot_bytes;
+#pragma unroll
+  for (int e = 0; e < kOfVector; ++e) {
+    const int r = row + e, slot = ((r & ((1 << log_rows) - 1)) << s.log_width) + element;
+    f(*reinterpret_cast<Bits*>(place(begin + (r >> log_rows) * region, slot * static_cast<int>(sizeof(Bits)))), e);
+  }
+}
+template <class Bits>
+__device__ __forceinline__ void read_vectors(const ScanShape& s, const ScanTile& tile, const ScanSide& in,
+                                             char* begin) {
+  constexpr int kOfVector = kGranule / sizeof(Bits), kOfThread = kWarp / kOfVector,
+                kAtOnce = kOfThread < 8 ? kOfThread : 8;
+#pragma unroll 1
+  for (int first = 0; first < kOfThread; first += kAtOnce) {
+    uint4 v[kAtOnce];
+    each_vector<kOfVector, kAtOnce>(s, tile, in, first, [&](int u, bool exists, int, int, int64_t address) {
+      load16_if(exists, reinterpret_cast<const void*>(address), v[u]);
+    });
+    each_vector<kOfVector, kAtOnce>(s, tile, in, first, [&](int u, bool exists, int row, int element, int64_t) {
+      if (!exists) return;
+      Bits x[kOfVector];
+      __builtin_memcpy(x, &v[u], sizeof(x));
+      each_place<Bits>(s, begin, row, element, [&](Bits& to, int e) { to = x[e]; });
+    });
+  }
+}
+template <class Bits>
+__device__ __forceinline__ void write_vectors(const ScanShape& s, const ScanTile& tile, const ScanSide& out,
+                                              char* begin) {
+  constexpr int kOfVector = kGranule / sizeof(Bits), kOfThread = kWarp / kOfVector,
+                kAtOnce = kOfThread < 4 ? kOfThread : 4;
+#pragma unroll 1
+  for (int first = 0; first < kOfThread; first += kAtOnce) {
+    each_vector<kOfVector, kAtOnce>(s, tile, out, first, [&](int, bool exists, int row, int element, int64_t address) {
+      if (!exists) return;
+      Bits x[kOfVector];
+      each_place<Bits>(s, begin, row, element, [&](const Bits& from, int e) { x[e] = from; });
+      uint4 v;
+      __builtin_memcpy(&v, x, sizeof(v));
+      *reinterpret_cast<uint4*>(address) = v;
+    });
+  }
+}
+__device__ __forceinline__ bool has_vectors(const ScanSide& side) {
+  return side.vectors && side.address % kGranule == 0;
+}
+
 // From memory into the places, by the whole CTA; each warp may use its own once it is synchronised, or if neighbours
 // are of different rows, the CTA.
 __device__ __forceinline__ void read_places(const ScanShape& s, const ScanTile& tile, const ScanSide& in,
@@ -117,6 +182,11 @@ __device__ __forceinline__ void read_places(const ScanShape& s, const ScanTile& 
       }
     }
     return;
+  }
+  if (has_vectors(in)) {
+    if (in.size == 2) return read_vectors<uint16_t>(s, tile, in, begin);
+    if (in.size == 4) return read_vectors<uint32_t>(s, tile, in, begin);
+    return read_vectors<uint64_t>(s, tile, in, begin);
   }
 #pragma unroll 1
   for (int round = 0; round < 4; ++round) {
@@ -152,6 +222,11 @@ __device__ __forceinline__ void write_places(const ScanShape& s, const ScanTile&
           *reinterpret_cast<const uint4*>(granule(shared + warp * region, g));
     }
     return;
+  }
+  if (has_vectors(out)) {
+    if (out.size == 2) return write_vectors<uint16_t>(s, tile, out, shared);
+    if (out.size == 4) return write_vectors<uint32_t>(s, tile, out, shared);
+    return write_vectors<uint64_t>(s, tile, out, shared);
   }
 #pragma unroll 1
   for (int round = 0; round < 4; ++round) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/block/sink.cuh"
 #include "core/cuda/scan/chunk.cuh"
 #include "core/cuda/scan/look_back.cuh"
 
@@ -12,6 +13,7 @@ template <class O, class Acc>
 struct ScanArgs {
   Source source;
   DType out_type;
+  uint64_t mirror;  // as Target's
   ScanSide in, out;
   ScanShape shape;
   uint32_t chunks, tiles, log_parts;
@@ -65,12 +67,12 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
   allow_next_kernel_if_small();
 
   const int64_t row = tile.row_of(s, warp);
-  const int64_t rest = s.n - tile.element_of(s, warp);
+  const int64_t begin = tile.element_of(s, warp), rest = s.n - begin;
   const int left = rest < kChunk ? static_cast<int>(rest) : kChunk;
   const bool looks_back = a.log_parts > 0 && in_row == 0 && row < s.outputs;
   char* const elements = region + kChunk * (s.slot_bytes - a.in.size);
   if (a.chunks > 1) {
-    Acc value = total_of_chunk<O, Acc>(elements, a.source, left);
+    Acc value = total_of_chunk<O, Acc>(elements, a.source, begin, left);
     if (s.log_chunks > 0) {
       if (lane == 0) nodes[warp] = value;
       __syncthreads();
@@ -85,7 +87,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
       __syncthreads();
       value = subtrees(nodes, s.log_warps, s.log_chunks)[warp >> s.log_chunks];
     }
-    if (looks_back) a.look_back.leave_subtree(value, part, row, before);
+    if (looks_back) a.look_back.leave_value(value, part, row);
   }
 
   const bool is_short = s.log_width < 10;
@@ -105,7 +107,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
 #pragma unroll
     for (int step = 0; step < kHeld; ++step) {
       if (!exists(step)) break;
-      read_lifted<O>(elements, place_of(step), a.source, number_of(step), left, v[step]);
+      read_lifted<O>(elements, place_of(step), a.source, begin, number_of(step), left, v[step]);
       if (is_short) prefixes.start();
       prefixes.step(v[step], levels);
     }
@@ -127,9 +129,9 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
       Finished<O, Acc> result[kNeighbours];
 #pragma unroll
       for (int e = 0; e < kNeighbours; ++e) {
-        result[e] = O::finish(v[step][e], tile.element_of(s, warp) + number_of(step) + e + 1);
+        result[e] = finish<O>(v[step][e], begin + number_of(step) + e + 1, Ending::Own, a.mirror);
       }
-      write_numbers(region, place_of(step), a.out_type, result);
+      write_numbers<O>(region, place_of(step), a.out_type, result);
     }
   }
   a.out.across ? __syncthreads() : __syncwarp();

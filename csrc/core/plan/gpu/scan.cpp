@@ -13,10 +13,20 @@ using planning::kWarp;
 
 namespace {
 
+constexpr size_t kVectorBytes = 16;
+
 // Whether rows of that stride, between neighbours, fill the places of a warp and the next row follows at once.
 bool are_packed(const Layout& l, int log_width, int64_t along, int64_t across) {
   return l.n == int64_t{1} << log_width && l.kept_dims <= 1 && (along == 1 || l.n == 1) &&
          (across == l.n || l.kept_dims == 0);
+}
+
+// Whether neighbours, which are of different rows, are whole vectors of 16 bytes where those of one element begin at a
+// multiple of that.
+bool are_vectors(const Layout& l, size_t size, int64_t along, int64_t across, int64_t rows_at_once) {
+  const auto vector = static_cast<int64_t>(kVectorBytes / size);
+  return l.kept_dims == 1 && across == 1 && along % vector == 0 && l.outputs % vector == 0 && vector > 1 &&
+         vector <= 8 && rows_at_once % vector == 0;
 }
 
 }  // namespace
@@ -45,12 +55,18 @@ ScanPlan make_scan_plan(const Problem& p) {
   plan.log_chunks = is_across ? 0 : std::min(plan.log_warps, log2_above(plan.chunks));
   plan.parts = ceil_div(plan.chunks, int64_t{1} << plan.log_chunks);
   plan.log_parts = log2_above(plan.parts);
+  plan.reads_vectors = plan.reads_across && p.in_alignment == kVectorBytes &&
+                       are_vectors(l, size_of(p.in), in_stride, inner.in_stride, plan.rows_per_cta());
+  plan.writes_vectors =
+      plan.writes_across && are_vectors(l, size_of(p.out), out_stride, inner.out_stride, plan.rows_per_cta());
   plan.tiles = ceil_div(l.outputs, plan.rows_per_cta());
   const int64_t rows = int64_t{1} << (plan.log_warps - plan.log_chunks), warps = int64_t{1} << plan.log_warps;
   plan.shared_bytes = warps * kChunk * plan.slot_bytes;
   if (plan.chunks > 1) plan.shared_bytes += (2 * warps + rows * plan.log_parts) * value;
   if (plan.parts > 1) {
-    plan.scratch_bytes = 8 + 2 * plan.parts * l.outputs * value;  // the ticket, and a flag for each word of a value
+    int64_t nodes = 0;  // of whole groups, too
+    for (int64_t n = plan.parts; n > 0; n /= kWarp) nodes += n;
+    plan.scratch_bytes = 8 + 2 * nodes * l.outputs * value;  // the ticket, and a flag for each word of a value
     plan.launches = 2;
   }
   plan.grid = plan.tiles * plan.parts;

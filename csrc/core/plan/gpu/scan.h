@@ -16,6 +16,8 @@ struct ScanPlan {
   int log_chunks = 0;  // of a row in a CTA
   int slot_bytes = 0;  // of a place
   bool reads_across = false, writes_across = false;  // neighbours are of different rows
+  bool reads_vectors = false,
+       writes_vectors = false;  // those neighbours, 16 bytes of them, from multiples of 16 bytes on
   bool reads_packed = false, writes_packed = false;  // rows fill their places and follow one another without a gap
   int64_t chunks = 1;                                // of a row
   int64_t parts = 1;                                 // of a row: CTAs that share it
