@@ -142,6 +142,16 @@ def of_rows() -> Iterator[Work]:
         )  # fmt: skip
 
 
+def selections() -> Iterator[Work]:
+    """The best of a vocabulary, or of some experts."""
+    for shape, k in (((1, 128256), 50), ((16, 128256), 50), ((4096, 32000), 20), ((16384, 64), 8), ((1, 1 << 20), 500)):
+        for dtype in (F32, BF16):
+            yield Work(
+                f"topk k={k}", shape, dtype, lambda x, k=k: torch_reduce.topk(x, k), lambda x, k=k: torch.topk(x, k),
+                shape[0] * k * (dtype.itemsize + 8),
+            )  # fmt: skip
+
+
 SHAPES = [((1 << 20,), None), ((1 << 26,), None), ((16, 128256), (1,)), ((65536, 1024), (1,)), ((65536, 1024), (0,))]
 SHAPES += [((64, 256, 56, 56), (0, 2, 3)), ((4096, 64), (0,)), ((1 << 20, 64), (1,))]
 
@@ -215,7 +225,7 @@ def table(rows: list[dict]) -> str:
 
 
 def of_models(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
-    for work in tqdm([*of_two(), *of_rows()], disable=None):
+    for work in tqdm([*of_two(), *of_rows(), *selections()], disable=None):
         try:
             yield measure(work, limit, flush, arguments.rounds)
         except RuntimeError as error:

@@ -41,7 +41,7 @@ def names() -> list[str]:
 
 def _call(name: str, **options: object) -> Callable[..., tuple[torch.Tensor, ...]]:
     """Of a tensor of two rows, with the least that the schema asks for; every result in a tuple."""
-    given = {"dim": 1, "normalized_shape": [3], "target": torch.zeros(2, dtype=torch.int64)}
+    given = {"dim": 1, "k": 2, "normalized_shape": [3], "target": torch.zeros(2, dtype=torch.int64)}
 
     def call(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         wanted = [a.name for a in _schema(name).arguments if not a.has_default_value()]
@@ -123,7 +123,7 @@ def _times(results: dict) -> Iterable[tuple[str, dict[str, float]]]:
     for row in results["rows"]:
         if "us" in row:
             us = row["us"]
-            yield row.get("op") or row["name"].split(" /")[0].split(" to ")[0], us
+            yield row.get("op") or row["name"].split(" /")[0].split(" to ")[0].split(" k=")[0], us
         elif row["suite"] in ("shapes", "ops", "scans"):
             found = {who: entry["us"]["median"] for who, entry in row["contenders"].items()}
             yield row["op"], {("ours" if who == "deterministic" else who): us for who, us in found.items()}

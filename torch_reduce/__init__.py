@@ -14,7 +14,7 @@ here are thin typed names for them. Three modes, three promises:
 from ._library import BuildInfo, __version__, build_info, cmake_prefix_path  # loads the library, so it comes first
 
 # isort: split
-from . import functional, scans
+from . import functional, scans, selection
 from . import nn as nn
 from .arguments import Mode
 from .comparison import Comparison, ComparisonRow, compare
@@ -23,6 +23,7 @@ from .functional import *  # noqa: F403 (the registered operators)
 from .nn.patching import Patch, patch, unpatch
 from .plan import Plan, explain
 from .scans import *  # noqa: F403 (the registered scans)
+from .selection import *  # noqa: F403
 from .vmap import register as _register_vmap
 
 _register_vmap()
@@ -47,6 +48,7 @@ __all__ = [
 ]
 __all__ += functional.__all__
 __all__ += scans.__all__
+__all__ += selection.__all__
 
 
 def __dir__() -> list[str]:

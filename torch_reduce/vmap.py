@@ -62,6 +62,19 @@ def _scan_rule(op: OpOverload) -> Rule:
     return rule
 
 
+def _selection_rule(op: OpOverload) -> Rule:
+    def rule(info: Any, in_dims: Sequence[int], self: Tensor, k: int, dim: int, largest: bool) -> tuple[Tensor, int]:
+        self = self.movedim(in_dims[0], 0)
+        rank = self.dim() - 1
+        if not -max(rank, 1) <= dim < max(rank, 1):  # refused, with the number that the caller gave
+            return op(torch.empty(self.shape[1:], dtype=self.dtype, device="meta"), k, dim, largest), 0
+        if rank == 0:  # each is its own row
+            return op(self.unsqueeze(1), k, 1, largest).squeeze(1), 0
+        return op(self, k, dim % rank + 1, largest), 0
+
+    return rule
+
+
 def _rule_of_two(op: OpOverload) -> Rule:
     def rule(
         info: Any,
@@ -220,6 +233,7 @@ def register() -> None:
         torch.library.register_vmap(scan.default, _scan_rule(scan.default))
     for rounding in (ops.exact_round, ops.exact_normalize):
         torch.library.register_vmap(rounding.default, _accumulator_rule(rounding.default))
+    torch.library.register_vmap(ops._topk_indices.default, _selection_rule(ops._topk_indices.default))
     torch.library.register_vmap(ops._of_two.default, _rule_of_two(ops._of_two.default))
     for softmax in (ops.softmax, ops.log_softmax, ops._softmax_backward, ops._log_softmax_backward):
         torch.library.register_vmap(softmax.default, _softmax_rule(softmax.default))

@@ -6,6 +6,7 @@
 #include "core/cpu/dispatch/reduce.h"
 #include "exact.h"
 #include "logits.h"
+#include "selection.h"
 #include "strided.h"
 #include "threads.h"
 #include "two.h"
@@ -14,6 +15,7 @@ namespace torch_reduce {
 namespace {
 
 struct Cpu {
+  static constexpr int kMostDims = kMaxDims;
   // Not at::empty, which would go through the dispatcher a second time.
   static at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor&) {
     return at::Tensor(at::detail::empty_cpu(sizes, type));
@@ -31,6 +33,10 @@ struct Cpu {
     const cpu::Threads threads = cpu::is_for_one_thread(p) ? cpu::Threads{1, nullptr} : torch_threads();
     cpu::reduce(cpu_work_for(p, threads.count),
                 {self.const_data_ptr(), out.mutable_data_ptr(), other.const_data_ptr(), counts_in(counts)}, threads);
+  }
+
+  static void run(const Selection& s, const at::Tensor& self, const at::Tensor& out) {
+    cpu::select(s, self.const_data_ptr(), out.mutable_data_ptr<int64_t>(), torch_threads());
   }
 
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
@@ -53,6 +59,7 @@ TORCH_LIBRARY_IMPL(reduce, CPU, m) {
   register_exact<Cpu>(m);
   m.impl("_of_two", TORCH_FN(of_two<Cpu>));
   m.impl("_logits", TORCH_FN(logits<Cpu>));
+  m.impl("_topk_indices", TORCH_FN(select<Cpu>));
 }
 
 }  // namespace torch_reduce

@@ -1,6 +1,7 @@
 // CUDA: plan, scratch from the caching allocator, launch on the current stream. Nothing is kept between calls.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/ops/sort.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
@@ -12,8 +13,10 @@
 #include "../planning/planning.h"
 #include "core/cuda/launch/accumulators.h"
 #include "core/cuda/launch/launch.h"
+#include "core/cuda/select/select.h"
 #include "exact.h"
 #include "logits.h"
+#include "selection.h"
 #include "strided.h"
 #include "two.h"
 
@@ -32,6 +35,7 @@ Gpu describe_gpu(int device) {
 namespace {
 
 struct Cuda {
+  static constexpr int kMostDims = kMaxKernelDims;
   // Not at::empty, which would go through the dispatcher a second time.
   static at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type, const at::Tensor& like) {
     const c10::DeviceGuard guard(like.device());
@@ -53,6 +57,12 @@ struct Cuda {
   }
   static void run(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
     launch(p, self, out, /*words=*/false);
+  }
+  static void run(const Selection& s, const at::Tensor& self, const at::Tensor& out) {
+    const c10::DeviceGuard guard(self.device());
+    C10_CUDA_CHECK(cuda::launch_selection(s, self.const_data_ptr(), out.mutable_data_ptr<int64_t>(),
+                                          c10::cuda::getCurrentCUDAStream(),
+                                          cuda::has_dependent_launch(self.get_device())));
   }
   static void accumulate(const Problem& p, const at::Tensor& self, const at::Tensor& out) {
     launch(p, self, out, /*words=*/true);
@@ -82,6 +92,14 @@ struct Cuda {
   }
 };
 
+// More than the kernel selects, by a sort of the whole row, which has the same order.
+at::Tensor select_or_sort(const at::Tensor& self, int64_t count, int64_t dim, bool largest) {
+  dim = check_selection(self, count, dim);
+  const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
+  if (cuda::can_select(n, count)) return select<Cuda>(self, count, dim, largest);
+  return std::get<1>(at::sort(self, /*stable=*/true, dim, /*descending=*/largest)).narrow(dim, 0, count).contiguous();
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
@@ -89,6 +107,7 @@ TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
   register_exact<Cuda>(m);
   m.impl("_of_two", TORCH_FN(of_two<Cuda>));
   m.impl("_logits", TORCH_FN(logits<Cuda>));
+  m.impl("_topk_indices", TORCH_FN(select_or_sort));
 }
 
 }  // namespace torch_reduce

@@ -5,6 +5,7 @@
 #include "../dispatch/register.h"
 #include "exact.h"
 #include "logits.h"
+#include "selection.h"
 #include "two.h"
 
 namespace torch_reduce {
@@ -42,6 +43,13 @@ at::Tensor logits_meta(const at::Tensor& self, int64_t dim) {
   return at::empty_symint(sizes, self.options().dtype(checked.type));
 }
 
+at::Tensor select_meta(const at::Tensor& self, c10::SymInt count, int64_t dim, bool) {
+  dim = check_selection(self, count, dim);
+  c10::SymDimVector sizes(self.sym_sizes());
+  if (!sizes.empty()) sizes[static_cast<size_t>(dim)] = std::move(count);
+  return at::empty_symint(sizes, self.options().dtype(at::kLong));
+}
+
 at::Tensor accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
   const AccumulateRequest r{self, dim, keepdim};
   return at::empty_symint(r.sizes(self.sym_sizes()), self.options().dtype(at::kLong));
@@ -64,6 +72,7 @@ TORCH_LIBRARY_IMPL(reduce, Meta, m) {
   register_kernels<Meta>(m);
   m.impl("_of_two", TORCH_FN(of_two_meta));
   m.impl("_logits", TORCH_FN(logits_meta));
+  m.impl("_topk_indices", TORCH_FN(select_meta));
   m.impl("exact_accumulate", TORCH_FN(accumulate));
   m.impl("exact_round", TORCH_FN(round));
   m.impl("exact_normalize", TORCH_FN(normalize));

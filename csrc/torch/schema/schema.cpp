@@ -83,6 +83,8 @@ TORCH_LIBRARY(reduce, m) {
 #include <torch_reduce/scans.def>
 #define TORCH_REDUCE_MASKED(Struct) define_masked(m, name(Op::Struct), signature_of(Op::Struct));
 #include <torch_reduce/masked.def>
+  m.def("topk(Tensor self, SymInt k, int dim=-1, bool largest=True) -> (Tensor values, Tensor indices)", kTags);
+  m.def("_topk_indices(Tensor self, SymInt k, int dim, bool largest) -> Tensor", kTags);
   // All operators of two tensors, which have the same sizes. No dtype: "".
   m.def(
       "_of_two(Tensor self, Tensor other, str op, int[] dim, bool keepdim, str dtype, str mode, float correction=1.) "

@@ -4,6 +4,7 @@
 #include "core/cpu/job/buffers.h"
 #include "core/cpu/job/threads.h"
 #include "core/cpu/map/kernels.h"
+#include "core/cpu/select/kernels.h"
 #include "core/plan/cpu/work.h"
 #include "core/problem/problem.h"
 
@@ -15,6 +16,9 @@ TR_SHARED void reduce(const Work& work, const Buffers& buffers, const Threads& t
 
 // Writes every element of the result, and what is asked for of rows.
 TR_SHARED void map(const MapProblem& problem, const MapBuffers& buffers, const Threads& threads);
+
+// Writes the indices of every row's selection.
+TR_SHARED void select(const Selection& selection, const void* in, int64_t* out, const Threads& threads);
 
 // The instruction sets that the kernels were built for, worst first, and the one in use: the best this machine
 // has, unless set. The bits of results do not depend on it. set_capability throws std::invalid_argument for a

@@ -1,0 +1,52 @@
+"""Selections as Python functions: elements of a row, chosen and put in order."""
+
+from typing import SupportsIndex
+
+import torch
+from torch import Tensor
+from typing_extensions import Unpack
+
+from .arguments import as_scanned_dim, check
+from .scans import TorchNames, with_torch_names
+
+__all__ = ["topk"]
+
+
+def topk(
+    x: Tensor | None = None,
+    k: int | torch.SymInt | None = None,
+    dim: SupportsIndex | None = None,
+    largest: bool = True,
+    **names: Unpack[TorchNames],
+) -> tuple[Tensor, Tensor]:
+    """The ``k`` largest elements of ``x`` along ``dim``, in descending order, and where they stand.
+
+    Of equal elements the first one comes first, and zeros of both signs are equal; NaN is larger than every number. So
+    the result of a row depends on its elements alone: on no other row, device, thread or run. ``torch.topk`` leaves
+    open which of equal elements it takes. The gradient of a value goes to its element.
+
+    Args:
+        x: tensor of any shape and strides. No copy of it is made, but by the sort of a CUDA tensor where ``k`` is over
+            1024 and the dim over 2048.
+        k: how many, at most the size of the dim.
+        dim: the dim, in [-x.ndim, x.ndim); by default the last one.
+        largest: False for the smallest elements, in ascending order, NaN last.
+
+    Returns:
+        Two tensors on the device of ``x``, of its shape but for ``k`` at ``dim``: values of its dtype, and int64
+        indices.
+
+    Raises:
+        IndexError: the dim is out of range.
+        TypeError: ``x`` is no tensor, or the dim or ``k`` no integer.
+        RuntimeError: ``k`` is negative or over the size of the dim.
+        NotImplementedError: the dtype is complex, float8 or quantised.
+
+    Examples:
+        >>> torch_reduce.topk(torch.tensor([1, 3, 2, 3]), 3)
+        (tensor([3, 3, 2]), tensor([1, 3, 2]))
+    """
+    x, dim = with_torch_names(x, dim, names)
+    if isinstance(k, bool) or not isinstance(k, (int, torch.SymInt)):
+        raise TypeError(f"reduce: k is an int, got {k!r}")
+    return torch.ops.reduce.topk(check(x, False), k, -1 if dim is None else as_scanned_dim(dim), largest)
