@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from ..measure.limit import Cub, Limit
 from ..measure.timing_cuda import POOL, Flush, Inputs, Recording, cut, interleaved, scratch_bytes
 from .rows import row
 from .shapes import Case
+
+MOST_SECONDS = 2e-3
+"""Of a peer's call. A slower one is not timed, as its many calls would take minutes."""
 
 
 @dataclass
@@ -48,6 +52,8 @@ class Bench:
         calls = self._calls(case)
         for name, call in list(calls.items()):
             try:
+                if name in contenders.PEERS and (seconds := self._seconds(call, inputs)) > MOST_SECONDS:
+                    raise TimeoutError(f"a call takes {seconds * 1e3:.0f} ms")
                 recordings[name] = Recording(call, inputs, case.out_bytes)
             except Exception as error:  # the other contenders are still worth a row; the report names this one
                 failed[name] = f"{type(error).__name__}: {error}"
@@ -62,6 +68,15 @@ class Bench:
                 del recordings[name], calls[name]  # its output means nothing
         self._check(case, entry, calls, recordings)
         return entry
+
+    def _seconds(self, call: contenders.Call, inputs: Inputs) -> float:
+        """Of the second of two calls."""
+        for _ in range(2):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            call(inputs.tensors[0])
+            torch.cuda.synchronize()
+        return time.perf_counter() - begin
 
     def _calls(self, case: Case) -> dict[str, contenders.Call]:
         calls: dict[str, contenders.Call] = {}
