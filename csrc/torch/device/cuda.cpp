@@ -60,7 +60,9 @@ struct Cuda {
   }
   static void run(const Selection& s, const at::Tensor& self, const at::Tensor& out) {
     const c10::DeviceGuard guard(self.device());
-    C10_CUDA_CHECK(cuda::launch_selection(s, self.const_data_ptr(), out.mutable_data_ptr<int64_t>(),
+    const SelectPlan plan = make_select_plan(s, describe_gpu(self.get_device()));
+    const c10::DataPtr scratch = allocate(plan.scratch_bytes);
+    C10_CUDA_CHECK(cuda::launch_selection(plan, s, {self.const_data_ptr(), out.mutable_data_ptr(), scratch.get()},
                                           c10::cuda::getCurrentCUDAStream(),
                                           cuda::has_dependent_launch(self.get_device())));
   }
@@ -96,7 +98,7 @@ struct Cuda {
 at::Tensor select_or_sort(const at::Tensor& self, int64_t count, int64_t dim, bool largest) {
   dim = check_selection(self, count, dim);
   const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
-  if (cuda::can_select(n, count)) return select<Cuda>(self, count, dim, largest);
+  if (can_select(n, count)) return select<Cuda>(self, count, dim, largest);
   return std::get<1>(at::sort(self, /*stable=*/true, dim, /*descending=*/largest)).narrow(dim, 0, count).contiguous();
 }
 

@@ -54,6 +54,17 @@ struct ScanTile {
   }
 };
 
+// Bytes from the tensor's first element to a row's. Of several kept dims a call, as that is long.
+inline __device__ __noinline__ int64_t offset_in_dims(const KeptIndex<Access::Strided>& kept, bool is_input,
+                                                      int64_t row) {
+  return is_input ? kept.in(row) : kept.out(row);
+}
+__device__ __forceinline__ int64_t offset_of_row(const KeptIndex<Access::Strided>& kept, const ScanSide& side,
+                                                 bool is_input, int64_t row) {
+  const int64_t in_dim = row * (is_input ? kept.dim[0].in_stride : kept.dim[0].out_stride);
+  return (kept.dims <= 1 ? in_dim : offset_in_dims(kept, is_input, row)) * (is_input ? 1 : side.size);
+}
+
 // Calls f(bytes in the region, address) for 8 of the 32 places of a thread that the row has, f(0, 0) for those it
 // lacks.
 template <class F>
@@ -75,22 +86,34 @@ __device__ __forceinline__ void each_of_eight(const ScanShape& s, const ScanTile
     const bool exists = row < s.outputs && element < s.n;
     if (exists && row != known) {
       known = row;
-      from = side.address + (is_input ? kept.in(row) : kept.out(row) * side.size);
+      from = side.address + offset_of_row(kept, side, is_input, row);
     }
     f(u, exists, warp, slot, from + element * side.stride);
   }
 }
 
-// Whether a warp's places are 1024 elements that follow one another from a multiple of 16 bytes on: their address, or
-// 0.
-__device__ __forceinline__ int64_t address_of_whole(const ScanShape& s, const ScanTile& tile, const ScanSide& side,
-                                                    const KeptIndex<Access::Strided>& kept, bool is_input, int warp) {
+// A warp's elements, where they follow one another from a multiple of 16 bytes on.
+struct ScanRun {
+  bool exists;  // else they do not follow one another
+  int elements;
+  int64_t address;
+};
+__device__ __forceinline__ ScanRun run_of_warp(const ScanShape& s, const ScanTile& tile, const ScanSide& side,
+                                               const KeptIndex<Access::Strided>& kept, bool is_input, int warp) {
+  const bool is_short = s.log_width < 10;
+  if (side.across || !(is_short ? side.packed : side.stride == side.size)) return {false, 0, 0};
   const int64_t row = tile.row_of(s, warp), element = tile.element_of(s, warp);
-  const bool whole = s.log_width == 10 ? row < s.outputs && element + kChunk <= s.n && side.stride == side.size
-                                       : side.packed && row + (1 << s.log_rows_of_warp()) <= s.outputs;
-  if (side.across || !whole) return 0;
-  const int64_t from = side.address + (is_input ? kept.in(row) : kept.out(row) * side.size) + element * side.stride;
-  return from % kGranule == 0 ? from : 0;
+  const int64_t left = is_short ? (s.outputs - row) << s.log_width : row < s.outputs ? s.n - element : 0;
+  if (left <= 0) return {true, 0, 0};
+  const int64_t from = side.address + offset_of_row(kept, side, is_input, row) + element * side.stride;
+  return {from % kGranule == 0, left < kChunk ? static_cast<int>(left) : kChunk, from};
+}
+// Copies an element, of the size in bytes.
+__device__ __forceinline__ void copy_element(void* to, const void* from, int size) {
+  if (size == 1) *static_cast<uint8_t*>(to) = *static_cast<const uint8_t*>(from);
+  if (size == 2) *static_cast<uint16_t*>(to) = *static_cast<const uint16_t*>(from);
+  if (size == 4) *static_cast<uint32_t*>(to) = *static_cast<const uint32_t*>(from);
+  if (size == 8) *static_cast<uint64_t*>(to) = *static_cast<const uint64_t*>(from);
 }
 
 // Calls f(u, exists, first row of the CTA's, place in a row, address) for kAtOnce vectors of neighbouring rows.
@@ -164,15 +187,15 @@ __device__ __forceinline__ void read_places(const ScanShape& s, const ScanTile& 
   const int warp = warp_of_cta(), lane = threadIdx.x % kWarp;
   char* const begin = shared + kChunk * (s.slot_bytes - in.size);
   const int region = kChunk * s.slot_bytes;
-  const int64_t whole = address_of_whole(s, tile, in, kept, true, warp);
-  if (whole != 0) {
-    const int granules = kChunk / kGranule * in.size;
+  const ScanRun run = run_of_warp(s, tile, in, kept, true, warp);
+  if (run.exists) {
+    const int granules = run.elements * in.size / kGranule;
 #pragma unroll 1
     for (int first = lane; first < granules; first += 8 * kWarp) {
       uint4 v[8];
 #pragma unroll
       for (int u = 0; u < 8; ++u) {
-        const int64_t from = whole + (first + u * kWarp) * kGranule;
+        const int64_t from = run.address + (first + u * kWarp) * kGranule;
         load16_if(first + u * kWarp < granules, reinterpret_cast<const void*>(from), v[u]);
       }
 #pragma unroll
@@ -180,6 +203,10 @@ __device__ __forceinline__ void read_places(const ScanShape& s, const ScanTile& 
         const int g = first + u * kWarp;
         if (g < granules) *reinterpret_cast<uint4*>(granule(begin + warp * region, g)) = v[u];
       }
+    }
+    const int rest = granules * kGranule + lane * in.size;
+    if (run.elements < kChunk && rest < run.elements * in.size) {
+      copy_element(place(begin + warp * region, rest), reinterpret_cast<const void*>(run.address + rest), in.size);
     }
     return;
   }
@@ -201,11 +228,7 @@ __device__ __forceinline__ void read_places(const ScanShape& s, const ScanTile& 
     });
 #pragma unroll
     for (int u = 0; u < 8; ++u) {
-      if (to[u] == nullptr) continue;
-      if (in.size == 1) *reinterpret_cast<uint8_t*>(to[u]) = static_cast<uint8_t>(bits[u]);
-      if (in.size == 2) *reinterpret_cast<uint16_t*>(to[u]) = static_cast<uint16_t>(bits[u]);
-      if (in.size == 4) *reinterpret_cast<uint32_t*>(to[u]) = static_cast<uint32_t>(bits[u]);
-      if (in.size == 8) *reinterpret_cast<uint64_t*>(to[u]) = bits[u];
+      if (to[u] != nullptr) copy_element(to[u], &bits[u], in.size);
     }
   }
 }
@@ -214,12 +237,17 @@ __device__ __forceinline__ void read_places(const ScanShape& s, const ScanTile& 
 __device__ __forceinline__ void write_places(const ScanShape& s, const ScanTile& tile, const ScanSide& out,
                                              const KeptIndex<Access::Strided>& kept, char* shared) {
   const int warp = warp_of_cta(), lane = threadIdx.x % kWarp, region = kChunk * s.slot_bytes;
-  const int64_t whole = address_of_whole(s, tile, out, kept, false, warp);
-  if (whole != 0) {
+  const ScanRun run = run_of_warp(s, tile, out, kept, false, warp);
+  if (run.exists) {
+    const int granules = run.elements * out.size / kGranule;
 #pragma unroll 4
-    for (int g = lane; g < kChunk / kGranule * out.size; g += kWarp) {
-      *reinterpret_cast<uint4*>(whole + g * kGranule) =
+    for (int g = lane; g < granules; g += kWarp) {
+      *reinterpret_cast<uint4*>(run.address + g * kGranule) =
           *reinterpret_cast<const uint4*>(granule(shared + warp * region, g));
+    }
+    const int rest = granules * kGranule + lane * out.size;
+    if (run.elements < kChunk && rest < run.elements * out.size) {
+      copy_element(reinterpret_cast<void*>(run.address + rest), place(shared + warp * region, rest), out.size);
     }
     return;
   }
@@ -231,12 +259,9 @@ __device__ __forceinline__ void write_places(const ScanShape& s, const ScanTile&
 #pragma unroll 1
   for (int round = 0; round < 4; ++round) {
     each_of_eight(s, tile, out, kept, false, round, [&](int, bool exists, int of_warp, int slot, int64_t to) {
-      if (!exists) return;
-      const char* from = place(shared + of_warp * region, slot * out.size);
-      if (out.size == 1) *reinterpret_cast<uint8_t*>(to) = *reinterpret_cast<const uint8_t*>(from);
-      if (out.size == 2) *reinterpret_cast<uint16_t*>(to) = *reinterpret_cast<const uint16_t*>(from);
-      if (out.size == 4) *reinterpret_cast<uint32_t*>(to) = *reinterpret_cast<const uint32_t*>(from);
-      if (out.size == 8) *reinterpret_cast<uint64_t*>(to) = *reinterpret_cast<const uint64_t*>(from);
+      if (exists) {
+        copy_element(reinterpret_cast<void*>(to), place(shared + of_warp * region, slot * out.size), out.size);
+      }
     });
   }
 }

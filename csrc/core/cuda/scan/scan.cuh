@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
 
   const int64_t row = tile.row_of(s, warp);
   const int64_t begin = tile.element_of(s, warp), rest = s.n - begin;
-  const int left = rest < kChunk ? static_cast<int>(rest) : kChunk;
+  const int left = row >= s.outputs ? 0 : rest < kChunk ? static_cast<int>(rest) : kChunk;
   const bool looks_back = a.log_parts > 0 && in_row == 0 && row < s.outputs;
   char* const elements = region + kChunk * (s.slot_bytes - a.in.size);
   if (a.chunks > 1) {
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
     const auto number_of = [&](int step) {
       return is_short ? place_of(step) & ((1 << s.log_width) - 1) : place_of(step);
     };
-    const auto exists = [&](int step) { return is_short || (held + step) * kLeaves < left; };
+    const auto exists = [&](int step) { return (held + step) * kLeaves < (is_short && left > 0 ? kChunk : left); };
     Acc v[kHeld][kNeighbours];
 #pragma unroll
     for (int step = 0; step < kHeld; ++step) {

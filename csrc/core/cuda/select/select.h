@@ -3,16 +3,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/problem/selection.h"
+#include "core/cuda/start/buffers.h"
+#include "core/plan/gpu/select.h"
 
 namespace torch_reduce::cuda {
 
-// The most elements that are selected of a row which has more than kSelectedAtOnce.
-constexpr int64_t kMostSelected = 1024, kSelectedAtOnce = 2048;
-inline bool can_select(int64_t n, int64_t count) { return n <= kSelectedAtOnce || count <= kMostSelected; }
-
-// Of a selection that can be; the current device must be the stream's.
-TR_SHARED cudaError_t launch_selection(const Selection& selection, const void* in, int64_t* out, cudaStream_t stream,
-                                       bool dependent_launch);
+// The output has the indices, as int64. The current device must be the stream's.
+TR_SHARED cudaError_t launch_selection(const SelectPlan& plan, const Selection& selection, const Buffers& buffers,
+                                       cudaStream_t stream, bool dependent_launch);
 
 }  // namespace torch_reduce::cuda
