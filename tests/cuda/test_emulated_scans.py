@@ -9,7 +9,7 @@ from emulated import needs_emulator
 from emulated_scans import SCANS, Case, build, run
 
 from torch_reduce.scan_model import SCANNED
-from torch_reduce.testing import fill
+from torch_reduce.testing import fill, output_dtype
 
 pytestmark = needs_emulator
 
@@ -74,6 +74,18 @@ def test_columns(kernels, scan, dtype, out, backward):
             assert (planned.reads_across, planned.writes_across) == (memory == [0, 1], out_memory == [0, 1])
 
 
+@every_kind
+def test_columns_by_vectors(kernels, scan, dtype, out):
+    """Neighbours of different rows, 16 bytes at a time: in both tensors, or in one."""
+    types = dtype, torch.int64 if scan.startswith("_") else output_dtype(SCANNED[scan], dtype, out)
+    for n, columns in ((9, 32), (200, 48), (1025, 16), (2100, 40)):
+        for memory, out_memory in (([0, 1], [0, 1]), ([1, 0], [0, 1]), ([0, 1], [1, 0])):
+            case = Case([n, columns], 0, memory, out_memory=out_memory, scan=scan, out=out)
+            planned = run(kernels, case, values_of(case, dtype))
+            by_vectors = [t.itemsize > 1 and m == [0, 1] for t, m in zip(types, (memory, out_memory), strict=True)]
+            assert [planned.reads_vectors, planned.writes_vectors] == by_vectors
+
+
 def test_rows_that_fill_their_places(kernels):
     """They are read and written by 16 bytes, as one."""
     for n in (8, 32, 256):
@@ -83,7 +95,7 @@ def test_rows_that_fill_their_places(kernels):
 
 
 def test_many_parts(kernels):
-    """So many that a look-back has seven levels."""
+    """So many that a look-back waits for whole groups of them."""
     case = Case([1024 * 8 * 65 + 3], 0)
     assert run(kernels, case, values_of(case, torch.float32)).parts == 66
 

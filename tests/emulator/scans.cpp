@@ -34,7 +34,8 @@ extern "C" {
 
 // What a plan is, for tests to know what they have run.
 struct PlannedScan {
-  int log_width, log_warps, log_chunks, reads_across, writes_across, reads_packed, writes_packed;
+  int log_width, log_warps, log_chunks, reads_across, writes_across, reads_vectors, writes_vectors, reads_packed,
+      writes_packed;
   int64_t parts, tiles;
 };
 
@@ -48,8 +49,9 @@ int emulate_scan(int scan, int in_type, int out_type, int ndim, const int64_t* s
                                    static_cast<DType>(out_type), alignment_of(reinterpret_cast<uintptr_t>(in)), ndim,
                                    sizes, strides, reduced, out_strides, 1, 0, out_strides[dim]});
   const ScanPlan plan = make_scan_plan(p);
-  *planned = {plan.log_width,    plan.log_warps,     plan.log_chunks, plan.reads_across, plan.writes_across,
-              plan.reads_packed, plan.writes_packed, plan.parts,      plan.tiles};
+  *planned = {plan.log_width,     plan.log_warps,     plan.log_chunks,     plan.reads_across,
+              plan.writes_across, plan.reads_vectors, plan.writes_vectors, plan.reads_packed,
+              plan.writes_packed, plan.parts,         plan.tiles};
   const auto vectors = static_cast<size_t>(plan.scratch_bytes + 15) / 16;
   std::vector<uint4> scratch(vectors, {0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a});
   emulator::backward = backward;

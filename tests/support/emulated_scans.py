@@ -29,6 +29,8 @@ class Planned(ctypes.Structure):
             "log_chunks",
             "reads_across",
             "writes_across",
+            "reads_vectors",
+            "writes_vectors",
             "reads_packed",
             "writes_packed",
         )

@@ -7,6 +7,7 @@ namespace {
 template <class In, class Number>
 cudaError_t start_step(SelectArgs args, const SelectStep& step, cudaStream_t stream, bool dependent) {
   args.log_room = step.log_room;
+  args.grid = step.grid;
   const int64_t shared = static_cast<int64_t>(sizeof(Indexed<Number>)) << step.log_room;
   return start(select<In, Number>, static_cast<const SelectArgs&>(args),
                Launch{step.grid, step.block, shared, stream, dependent});
@@ -26,6 +27,7 @@ cudaError_t select_as(const SelectPlan& plan, const Selection& s, const Buffers&
                   *p.scan_stride,
                   plan.segments,
                   plan.segment,
+                  1,
                   static_cast<int>(s.count),
                   0,
                   s.largest,

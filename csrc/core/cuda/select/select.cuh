@@ -17,7 +17,7 @@ struct SelectArgs {
   const void* items;                    // those that segments of the rows have left, in place of the source
   void* out;                            // indices, or where rows have several segments, items
   int64_t rows, n, stride, out_stride;  // of elements and results of a row, the former in bytes
-  int64_t segments, segment;
+  int64_t segments, segment, grid;
   int count, log_room;
   bool largest, reads_vectors;
   KeptIndex<Access::Strided> kept;
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kMostSelected) select(const __grid_constant__ 
   const int room = 1 << a.log_room;
   const Item least = Selects::identity<Item>();  // less than any that has an index
   wait_for_previous_kernel();
-  for (int64_t unit = blockIdx.x; unit < a.rows * a.segments; unit += gridDim.x) {
+  for (int64_t unit = blockIdx.x; unit < a.rows * a.segments; unit += a.grid) {
     const int64_t row = unit / a.segments, begin = (unit - row * a.segments) * a.segment;
     const int64_t end = begin + a.segment < a.n ? begin + a.segment : a.n;
     Item bound = least;
