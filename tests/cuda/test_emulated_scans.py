@@ -82,8 +82,11 @@ def test_columns_by_vectors(kernels, scan, dtype, out):
         for memory, out_memory in (([0, 1], [0, 1]), ([1, 0], [0, 1]), ([0, 1], [1, 0])):
             case = Case([n, columns], 0, memory, out_memory=out_memory, scan=scan, out=out)
             planned = run(kernels, case, values_of(case, dtype))
-            by_vectors = [t.itemsize > 1 and m == [0, 1] for t, m in zip(types, (memory, out_memory), strict=True)]
-            assert [planned.reads_vectors, planned.writes_vectors] == by_vectors
+            rows = 2**planned.log_warps * max(1, 1024 >> planned.log_width)
+            for t, m, is_by_vectors in zip(
+                types, (memory, out_memory), (planned.reads_vectors, planned.writes_vectors), strict=True
+            ):
+                assert is_by_vectors == (t.itemsize > 1 and m == [0, 1] and rows * t.itemsize >= 16)
 
 
 def test_rows_that_fill_their_places(kernels):
