@@ -277,6 +277,7 @@ def documents() -> dict[Path, dict[str, str]]:
         | random_blocks(load("random"))
         | {"scans": scans(load("scans")), "models": made_of_reductions(load("models"))}
         | {"family": of_suite("family", "`sum` is our sum of the same elements")}
+        | {"selections": of_suite("selections", "Of the largest elements of each row")}
         | {"training": of_suite("training", "`ours` is the model under `torch_reduce.patch`")},
     }
 

@@ -1,7 +1,7 @@
 """Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
 
-With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite training`, a step of a GPT,
-which is in no graph (suites/training.py). All else runs in CUDA graphs on cold inputs, one contender after the other;
+With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite selections`, topk; with `--suite
+training`, a step of a GPT, which is in no graph (suites/training.py). All else runs in CUDA graphs on cold inputs, one contender after the other;
 liger-kernel is one where it is installed, but for cross_entropy, in which it waits for the GPU. The limit is the time
 to read the inputs and write the results once.
 """
@@ -144,7 +144,14 @@ def of_rows() -> Iterator[Work]:
 
 def selections() -> Iterator[Work]:
     """The best of a vocabulary, or of some experts."""
-    for shape, k in (((1, 128256), 50), ((16, 128256), 50), ((4096, 32000), 20), ((16384, 64), 8), ((1, 1 << 20), 500)):
+    for shape, k in (
+        ((1, 128256), 50),
+        ((16, 128256), 50),
+        ((4096, 32000), 20),
+        ((16384, 64), 8),
+        ((1, 1 << 20), 500),
+        ((8, 1 << 20), 1000),
+    ):
         for dtype in (F32, BF16):
             yield Work(
                 f"topk k={k}", shape, dtype, lambda x, k=k: torch_reduce.topk(x, k), lambda x, k=k: torch.topk(x, k),
@@ -224,12 +231,20 @@ def table(rows: list[dict]) -> str:
     return tabulate(lines, header, tablefmt="github", disable_numparse=True)
 
 
-def of_models(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
-    for work in tqdm([*of_two(), *of_rows(), *selections()], disable=None):
+def each(works: list[Work], limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    for work in tqdm(works, disable=None):
         try:
             yield measure(work, limit, flush, arguments.rounds)
         except RuntimeError as error:
             print(f"{work.name} {work.label}: {str(error).splitlines()[0]}", file=sys.stderr)
+
+
+def of_models(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    yield from each([*of_two(), *of_rows()], limit, flush, arguments)
+
+
+def of_selections(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    yield from each(list(selections()), limit, flush, arguments)
 
 
 def of_family(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
@@ -242,7 +257,7 @@ def of_training(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> It
     yield training.measure(max(arguments.rounds, 20), torch.device("cuda"))
 
 
-SUITES = {"models": of_models, "family": of_family, "training": of_training}
+SUITES = {"models": of_models, "selections": of_selections, "family": of_family, "training": of_training}
 
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 OTHERS = (torch.float8_e4m3fn, torch.float8_e5m2, torch.complex64, torch.complex128)
 GROUPS = {"bool": (torch.bool,), "integers": INTEGERS}
-MEASURED = ("cuda", "scans", "models", "family")
+MEASURED = ("cuda", "scans", "models", "selections", "family")
 """Files of results, later ones instead of earlier ones."""
 
 
