@@ -1,9 +1,9 @@
 """Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
 
-With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite selections`, topk; with `--suite
-training`, a step of a GPT, which is in no graph (suites/training.py). All else runs in CUDA graphs on cold inputs, one contender after the other;
-liger-kernel is one where it is installed, but for cross_entropy, in which it waits for the GPU. The limit is the time
-to read the inputs and write the results once.
+With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite selections`, topk; with
+`--suite training`, a step of a GPT, which is in no graph (suites/training.py). All else runs in CUDA graphs on cold
+inputs, one contender after the other; liger-kernel is one where it is installed, but for cross_entropy, in which it
+waits for the GPU. The limit is the time to read the inputs and write the results once.
 """
 
 from __future__ import annotations
