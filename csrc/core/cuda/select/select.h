@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/cuda/start/buffers.h"
-#include "core/plan/gpu/select.h"
+#include "core/plan/gpu/select/select.h"
 
 namespace torch_reduce::cuda {
 

@@ -1,4 +1,4 @@
-#include "core/plan/gpu/select.h"
+#include "core/plan/gpu/select/select.h"
 
 #include <algorithm>
 
