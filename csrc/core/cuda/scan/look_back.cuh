@@ -1,8 +1,7 @@
 // How CTAs that share a row meet: each leaves the value of its part, and one of 32 also that of all 32, which is a
 // complete subtree. A part waits for the values to its left in its group, and for those of groups likewise, and
-// combines them in the tree's order. So nobody waits for a chain that is longer than the logarithm of the number of
-// parts to base
-// 32. CTAs take their parts in the order in which they begin, so whoever is waited for has begun.
+// combines them in the tree's order: a chain is as long as the logarithm of the number of parts to base 32. CTAs take
+// their parts in the order in which they begin, so whoever is waited for has begun.
 //
 // The look-back of a chained scan (D. Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled
 // look-back", 2016) combines what is there when it looks, so its bits depend on time.

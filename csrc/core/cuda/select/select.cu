@@ -49,6 +49,8 @@ cudaError_t select_as(const SelectPlan& plan, const Selection& s, const Buffers&
 cudaError_t launch_selection(const SelectPlan& plan, const Selection& s, const Buffers& b, cudaStream_t stream,
                              bool dependent) {
   if (is_empty(s.rows) || s.count == 0) return cudaSuccess;
+  // Rows of 2^32 elements and more have indices of 64 bits, whatever their type.
+  if (s.rows.compute == DType::Float64) return select_as<Any, double>(plan, s, b, stream, dependent);
   switch (s.rows.in) {
     case DType::Float32:
       return select_as<float, float>(plan, s, b, stream, dependent);
@@ -57,8 +59,7 @@ cudaError_t launch_selection(const SelectPlan& plan, const Selection& s, const B
     case DType::BFloat16:
       return select_as<BFloat16, float>(plan, s, b, stream, dependent);
     default:
-      return s.rows.compute == DType::Float64 ? select_as<Any, double>(plan, s, b, stream, dependent)
-                                              : select_as<Any, int64_t>(plan, s, b, stream, dependent);
+      return select_as<Any, int64_t>(plan, s, b, stream, dependent);
   }
 }
 
