@@ -17,6 +17,7 @@ def topk(
     k: int | torch.SymInt | None = None,
     dim: SupportsIndex | None = None,
     largest: bool = True,
+    sorted: bool = True,
     **names: Unpack[TorchNames],
 ) -> tuple[Tensor, Tensor]:
     """The ``k`` largest elements of ``x`` along ``dim``, in descending order, and where they stand.
@@ -31,6 +32,7 @@ def topk(
         k: how many, at most the size of the dim.
         dim: the dim, in [-x.ndim, x.ndim); by default the last one.
         largest: False for the smallest elements, in ascending order, NaN last.
+        sorted: torch's argument; they are in order either way.
 
     Returns:
         Two tensors on the device of ``x``, of its shape but for ``k`` at ``dim``: values of its dtype, and int64

@@ -139,7 +139,10 @@ def test_errors(device):
     for dtype in (torch.complex64, torch.float8_e5m2):
         with pytest.raises(NotImplementedError, match="reduce::topk: the dtype .* of the input is not supported"):
             torch_reduce.topk(x.to(dtype), 1)
-    assert_same_bits(torch_reduce.topk(input=x, k=2, axis=1)[1], torch_reduce.topk(x, 2, 1)[1])
+    for call in (torch_reduce.topk(input=x, k=2, axis=1), torch_reduce.topk(x, 2, 1, True, False)):
+        assert_same_bits(call[1], torch_reduce.topk(x, 2, 1)[1])
+    with pytest.raises(TypeError, match="there is no argument 'keepdims'"):
+        torch_reduce.topk(x, 2, keepdims=True)
 
 
 def test_gradients(device):
