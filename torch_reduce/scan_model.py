@@ -15,7 +15,7 @@ from .model.types import is_float8
 # The operators whose results of all prefixes a scan's are.
 SCANNED = {"cumsum": "sum", "cumprod": "prod", "logcumsumexp": "logsumexp", "cummax": "amax", "cummin": "amin"}
 
-
+# Integers by the bytes of an element, whose bits they hold.
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from strategies import like, permuted_slices, strided
 
 import torch_reduce
+from torch_reduce.scan_model import BITS
 from torch_reduce.testing import DTYPES, FLOATING, assert_same_bits, fill, num_threads
-
-BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def ordered(x, dim, largest):
