@@ -50,10 +50,12 @@ CopiesArgs<Acc> copies_args(const CopiesPlan& plan, const Problem& p, const Sour
 template <class O, class Acc>
 cudaError_t start_copies(const Plan& plan, const Problem& p, const Source& source, const Sink<Acc>& sink,
                          const Launch& l) {
-  if constexpr (has_partner<O>) return cudaErrorInvalidValue;
-  return with_element_type<O, Acc>(p, [&](auto tag) {
+  return with_element_type<O, Acc>(p, [&](auto tag) -> cudaError_t {
     using In = typename decltype(tag)::type;
-    return start(copies<O, In, Acc>, copies_args<Acc>(plan.as<CopiesPlan>(), p, source, sink), l);
+    if constexpr (kernels::have_copies(types_of_instance<O, In, Acc>())) {
+      return start(copies<O, In, Acc>, copies_args<Acc>(plan.as<CopiesPlan>(), p, source, sink), l);
+    }
+    return cudaErrorInvalidValue;
   });
 }
 
@@ -82,15 +84,28 @@ KeptOf<O, Access::Strided> kept_of_rows(const Problem& p, const Nest<O>& nest) {
   return nest.template kept<Access::Strided>(0);
 }
 
+template <int Value>
+using Number = std::integral_constant<int, Value>;
+
 // Rows that are read an element at a time.
 template <class O, class In, class Acc>
 cudaError_t start_scattered(const ShortRowsPlan& rows, const Problem& p, const SourceOf<O>& source,
                             const Sink<Acc>& sink, const Launch& l) {
-  auto* kernel = rows.lane_elements == 1   ? scattered_rows<O, In, Acc, 1, 8>
-                 : rows.lane_elements == 2 ? scattered_rows<O, In, Acc, 2, 8>
-                 : rows.lane_elements == 4 ? scattered_rows<O, In, Acc, 4, 4>
-                 : rows.lane_rows == 2     ? scattered_rows<O, In, Acc, 8, 2>
-                                           : scattered_rows<O, In, Acc, 8, 1>;
+  void (*kernel)(ScatteredRowsArgs<O, Acc>) = nullptr;
+  const auto take_if = [&](auto elements, auto of_rows) {
+    constexpr int kElements = decltype(elements)::value, kRows = decltype(of_rows)::value;
+    if constexpr (kernels::have_scattered_rows(types_of_instance<O, In, Acc>(), kElements, kRows)) {
+      if (rows.lane_elements == kElements && rows.lane_rows == kRows) {
+        kernel = scattered_rows<O, In, Acc, kElements, kRows>;
+      }
+    }
+  };
+  take_if(Number<1>{}, Number<8>{});
+  take_if(Number<2>{}, Number<8>{});
+  take_if(Number<4>{}, Number<4>{});
+  take_if(Number<8>{}, Number<2>{});
+  take_if(Number<8>{}, Number<1>{});
+  if (kernel == nullptr) return cudaErrorInvalidValue;
   const Nest<O> nest(p);
   const ScatteredRowsArgs<O, Acc> a{source,
                                     p.layout.n,

@@ -26,6 +26,18 @@ void plan_unaligned(Plan& plan, const Problem& p, const Gpu& gpu) {
   plan.shared_bytes = kShortRowsWarps * (ceil_div(of_warp * row_bytes, 16) * 16 + 2 * 16);
 }
 
+// A lane's part of scattered rows of n elements: the smallest that holds a row, or 8 elements of one.
+void share_scattered(ShortRowsPlan& rows, const kernels::Types& types, int64_t n, bool many) {
+  const auto exists = [&] { return kernels::have_scattered_rows(types, rows.lane_elements, rows.lane_rows); };
+  const auto take = [&](int elements) {
+    rows.lane_elements = elements;
+    rows.lane_rows = scattered_rows_of_lane(elements);
+  };
+  if (many) take(static_cast<int>(std::min<int64_t>(power_of_two_above(std::max<int64_t>(n, 1)), kShortRowsElements)));
+  while (!exists() && rows.lane_elements < kShortRowsElements) take(2 * rows.lane_elements);
+  if (!exists()) take(kShortRowsElements);  // several where one would do
+}
+
 bool plan_copies(Plan& plan, const Layout& l) {
   const int rows = copied_rows(l);
   if (rows < 0) return false;
@@ -62,7 +74,8 @@ int innermost_of_results(const Layout& l) {
 }
 
 void plan_short_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu) {
-  if (!vector && !is_of_two(p) && plan_copies(plan, p.layout)) return;
+  const kernels::Types types = kernels::types_of(p);
+  if (!vector && kernels::have_copies(types) && plan_copies(plan, p.layout)) return;
   ShortRowsPlan& rows = plan.kernel.emplace<ShortRowsPlan>();
   plan.access = !vector                  ? Access::Strided
                 : !s.short_vector        ? Access::Unaligned
@@ -72,11 +85,7 @@ void plan_short_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, 
   rows.log_lanes = log2_above(ceil_div(p.layout.n, rows.lane_elements));
   rows.lane_rows = vector ? kShortRowsUnroll : 1;
   const int64_t rows_at_once = (gpu.sms * kShortRowsCtasPerSm * kShortRowsWarps * kWarp) >> rows.log_lanes;
-  if (!vector && p.layout.outputs > rows_at_once) {  // many
-    const auto of_lane = std::min<int64_t>(power_of_two_above(std::max<int64_t>(p.layout.n, 1)), kShortRowsElements);
-    rows.lane_elements = static_cast<int>(of_lane);
-    rows.lane_rows = scattered_rows_of_lane(rows.lane_elements);
-  }
+  if (!vector) share_scattered(rows, types, p.layout.n, /*many=*/p.layout.outputs > rows_at_once);
   plan.block = kShortRowsWarps * kWarp;
   if (plan.access == Access::Unaligned) {
     plan_unaligned(plan, p, gpu);
