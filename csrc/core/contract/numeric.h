@@ -179,8 +179,14 @@ TR_HD double upper_bits(Int128 i) {
   const double d = static_cast<double>(upper) * scale;
   return i < 0 ? -d : d;
 }
-TR_HD double to_double(Int128 i) { return upper_bits<64>(i); }
-TR_HD double to_double_odd(Int128 i) { return upper_bits<53>(i); }
+// Most sums fit in 64 bits, of which a processor converts.
+TR_HD bool fits_in_64_bits(Int128 i) { return i == static_cast<int64_t>(i); }
+TR_HD double to_double(Int128 i) {
+  return fits_in_64_bits(i) ? static_cast<double>(static_cast<int64_t>(i)) : upper_bits<64>(i);
+}
+TR_HD double to_double_odd(Int128 i) {
+  return fits_in_64_bits(i) ? to_double_odd(static_cast<int64_t>(i)) : upper_bits<53>(i);
+}
 
 template <class Out, class Acc>
 struct Narrow {  // integers, and floating values of the same width or wider
