@@ -9,7 +9,7 @@ namespace torch_reduce {
 
 // Strides count elements. Those of `second` are those of x if there is none, and those of a mask are 0.
 struct MapStrides {
-  int64_t x, second, out, mask;
+  int64_t x, second, out, mask{};
 };
 struct MapDim {
   int64_t size;

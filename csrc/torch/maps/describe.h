@@ -9,11 +9,11 @@ namespace torch_reduce {
 
 // What a map reads; undefined: not given. The mask has the shape of x.
 struct MapInputs {
-  at::Tensor x, second, weight, bias, row, mask;
+  at::Tensor x, second{}, weight{}, bias{}, row{}, mask{};
 };
 // And writes; undefined: not asked for.
 struct MapOutputs {
-  at::Tensor out, written, sum;
+  at::Tensor out, written{}, sum{};
 };
 // Numbers of the caller.
 struct MapOptions {
