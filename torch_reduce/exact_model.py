@@ -29,19 +29,33 @@ def words_of(dtype: torch.dtype) -> int:
 
 def exact_sum(values: np.ndarray) -> Fraction:
     """The sum of finite float64 values as a rational number."""
-    mantissa, exponent = np.frexp(values)
-    return _sum_of_scaled(np.ldexp(mantissa, 53).astype(np.int64), exponent)
+    return _sum_of_scaled(*_whole(values))
 
 
 def exact_dot(values: np.ndarray, others: np.ndarray) -> Fraction:
-    """The sum of products of finite values as a rational number. They are float64 of at most 24 significant bits."""
-    (a, exponent), (b, other_exponent) = np.frexp(values), np.frexp(others)
-    whole = np.ldexp(a, 24).astype(np.int64) * np.ldexp(b, 24).astype(np.int64)
-    return _sum_of_scaled(whole << 5, exponent + other_exponent)
+    """The sum of products of finite float64 values as a rational number."""
+    (a, exponent), (b, other_exponent) = _whole(values), _whole(others)
+    total = Fraction(0)
+    for x, x_exponent in _halves(a):
+        for y, y_exponent in _halves(b):
+            total += _sum_of_scaled(x * y, exponent + other_exponent - 53 + x_exponent + y_exponent)
+    return total
+
+
+def _whole(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Integers and exponents: ``values`` are ``whole * 2**(exponent - 53)``."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(mantissa, 53).astype(np.int64), exponent
+
+
+def _halves(whole: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """Integers of at most 27 bits, and what to shift them by: their sums are ``whole``. Zeros are left out."""
+    halves = [(whole >> 27, 27), (whole & (2**27 - 1), 0)]
+    return [(half, shift) for half, shift in halves if half.any()]
 
 
 def _sum_of_scaled(whole: np.ndarray, exponent: np.ndarray) -> Fraction:
-    """The sum of ``whole * 2**(exponent - 53)``, of integers up to 53 bits."""
+    """The sum of ``whole * 2**(exponent - 53)``, of integers up to 54 bits."""
     order = np.argsort(exponent, kind="stable")
     starts = np.flatnonzero(np.diff(exponent[order], prepend=np.int64(-9999)))
     total = Fraction(0)
@@ -83,7 +97,7 @@ def exact_model(
 def exact_dot_model(
     x: Tensor, other: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """What mode "exact" must give for ``dot`` of fp16, bf16 or fp32, to the bit (NaN payloads aside), on the CPU."""
+    """What mode "exact" must give for ``dot`` of floating tensors, to the bit (NaN payloads aside), on the CPU."""
     x, other = torch.broadcast_tensors(x.cpu(), other.cpu())
     pairs = zip(rows(x, dim).double(), rows(other, dim).double(), strict=True)
     results = [_dot_row(a.numpy(), b.numpy(), dtype or x.dtype) for a, b in pairs]
@@ -93,7 +107,7 @@ def exact_dot_model(
 
 def _dot_row(a: np.ndarray, b: np.ndarray, dtype: torch.dtype) -> Tensor:
     finite = np.isfinite(a) & np.isfinite(b)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         special = (a * b)[~finite]  # as IEEE 754 multiplies them
     if len(special):
         return _reduce_row(special, "sum", dtype)

@@ -29,8 +29,6 @@ Status check_types(const Reduction& r) {
   if (r.scan && r.mode == Mode::exact) return Status::unsupported_mode;
   if (r.mode > Mode::exact || (has_mode && r.mode == Mode::exact && !traits.has_exact)) return Status::unsupported_mode;
   if (!is_one(r.in) || !is_one(r.out)) return Status::unsupported_dtype;
-  const bool is_exact_square = has_mode && r.mode == Mode::exact && traits.squares && r.out >= DType::float16;
-  if (is_exact_square && !has_exact_products(static_cast<torch_reduce::DType>(r.in))) return Status::unsupported_dtype;
   const bool floats = traits.divides() || traits.gives == Gives::Floating;
   if (traits.skips_nan && r.in >= DType::float16 && r.out < DType::float16) return Status::unsupported_dtype;
   if (floats && r.out < DType::float16) return Status::unsupported_dtype;

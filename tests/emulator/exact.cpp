@@ -91,6 +91,8 @@ extern "C" int emulate_products(int in_type, int out_type, int ndim, const int64
       status = cuda::launch_exact_products<Half>(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::BFloat16) {
       status = cuda::launch_exact_products<BFloat16>(plan, p, buffers, nullptr, true);
+    } else if (p.in == DType::Float64) {
+      status = cuda::launch_exact_products<double>(plan, p, buffers, nullptr, true);
     } else {
       status = cuda::launch_exact_products<float>(plan, p, buffers, nullptr, true);
     }

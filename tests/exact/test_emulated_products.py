@@ -12,12 +12,11 @@ from strategies import cases
 
 from torch_reduce.exact_model import exact_dot_model
 from torch_reduce.model import reduced_dims, result_shape
-from torch_reduce.testing import assert_same_bits
+from torch_reduce.testing import FLOATING, assert_same_bits
 
 pytestmark = needs_emulator
 
-NARROW = (torch.float16, torch.bfloat16, torch.float32)
-every_narrow = pytest.mark.parametrize("dtype", NARROW, ids=str)
+every_dtype = pytest.mark.parametrize("dtype", FLOATING, ids=str)
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +80,16 @@ def pair_of(kind, n, dtype):
 KINDS = ["normal", "gradient", "wide", "bits", "special"]
 
 
-@every_narrow
+@every_dtype
 @pytest.mark.parametrize("number", range(len(SHAPES)))
 def test_every_family(products, number, dtype):
     """A kind of data for each shape and type: kinds and shapes meet by turns."""
-    (shape, dim), kind = SHAPES[number], KINDS[(number + NARROW.index(dtype)) % len(KINDS)]
+    (shape, dim), kind = SHAPES[number], KINDS[(number + FLOATING.index(dtype)) % len(KINDS)]
     x, other = pair_of(kind, math.prod(shape), dtype)
     check(products, x.view(shape), other.view(shape), dim, out_types=(dtype,), sms=(4,))
 
 
-@every_narrow
+@every_dtype
 def test_rows_are_shared(products, dtype):
     """By several CTAs, of rows and of columns, through scratch."""
     for shape, dim in (((2, 60_000), 1), ((40_000, 8), 0)):
@@ -100,7 +99,7 @@ def test_rows_are_shared(products, dtype):
         assert_same_bits(actual, exact_dot_model(x, other, dim))
 
 
-@every_narrow
+@pytest.mark.parametrize("dtype", FLOATING[:3], ids=str)  # fp64 is read by elements
 def test_rows_begin_anywhere(products, dtype):
     """By 16-byte loads where both tensors' rows begin alike, by elements where not; beside them lie NaNs."""
     rows, n, of_16_bytes = 5, 1001, 16 // dtype.itemsize
@@ -125,7 +124,7 @@ def test_rows_begin_anywhere(products, dtype):
                     assert_same_bits(actual, expected, f"{skip} {pitch} vector {vector}")
 
 
-@every_narrow
+@every_dtype
 def test_zeros_and_nothing(products, dtype):
     for shape, dim in (((5, 0), 1), ((0, 5), 0), ((0,), None)):
         x = torch.empty(shape, dtype=dtype)
@@ -137,7 +136,7 @@ def test_zeros_and_nothing(products, dtype):
     assert run(products, aligned(x), aligned(x + math.inf))[0].isnan()
 
 
-@every_narrow
+@every_dtype
 def test_ends_of_the_range(products, dtype):
     """The largest and the smallest numbers: whose products cancel, round, underflow and overflow the result alone."""
     finfo = torch.finfo(dtype)
@@ -151,7 +150,7 @@ def test_ends_of_the_range(products, dtype):
 @settings(max_examples=30)
 @given(data=st.data())
 def test_any_layout(products, data):
-    x, dim, _ = data.draw(cases("sum", NARROW))
+    x, dim, _ = data.draw(cases("sum", FLOATING))
     x = x if x.numel() < 6000 else x[..., : max(1, 6000 * x.shape[-1] // x.numel())]
     transposed = x.mT.contiguous().mT if x.ndim > 1 else x
     others = [x, x.contiguous(), transposed, x[:1].expand_as(x) if x.ndim else x]

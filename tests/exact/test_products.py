@@ -11,8 +11,7 @@ import torch_reduce
 from torch_reduce.exact_model import exact_dot_model, round_fraction
 from torch_reduce.testing import FLOATING, INTEGERS, assert_same_bits, fill, num_threads
 
-NARROW = (torch.float16, torch.bfloat16, torch.float32)
-every_narrow = pytest.mark.parametrize("dtype", NARROW, ids=str)
+every_dtype = pytest.mark.parametrize("dtype", FLOATING, ids=str)
 # Shape, the order of its dims in memory, and the reduced dims.
 LAYOUTS = [
     ((), (), None),
@@ -43,7 +42,7 @@ def check(x, other, dim=None, out_types=(None,)):
         assert_same_bits(torch_reduce.sumsq(x, mode="exact", **options).cpu(), expected, f"sumsq {dtype}")
 
 
-@every_narrow
+@every_dtype
 @pytest.mark.parametrize("shape, order, dim", LAYOUTS, ids=str)
 def test_layouts(shape, order, dim, dtype, device):
     """Whatever the bits of the elements are, and however both lie in memory."""
@@ -55,18 +54,19 @@ def test_layouts(shape, order, dim, dtype, device):
         check(x, second, dim)
 
 
-@every_narrow
+@every_dtype
 @pytest.mark.parametrize("scale", [0, 3, 12])
 def test_rounding(scale, dtype, device):
     """To every type, of elements in a few octaves, in many, and in nearly all."""
     torch.manual_seed(scale)
     most = torch.finfo(dtype).max
-    x, other = (torch.randn(2, 40, 1500) * torch.randn(2, 40, 1500).mul(scale).exp()).clamp(-most, most).to(dtype)
+    wide = (torch.randn(2, 40, 1500) * torch.randn(2, 40, 1500).mul(scale).exp()).double()
+    x, other = wide.clamp(-most, most).to(dtype)
     check(x.to(device), other.to(device), 1, FLOATING)
     check(x.to(device), other.to(device), 0, (torch.float32,))
 
 
-@every_narrow
+@every_dtype
 def test_against_fractions(dtype, device):
     x, other = (finite_bits(300, dtype, seed).view(3, 100) for seed in (1, 2))
     found = torch_reduce.dot(x.to(device), other.to(device), 1, dtype=torch.float64, mode="exact").cpu()
@@ -75,7 +75,7 @@ def test_against_fractions(dtype, device):
         assert_same_bits(result, round_fraction(total, torch.float64))
 
 
-@every_narrow
+@every_dtype
 def test_cancellation(dtype, device):
     """What the products' roundings, or an overflow on the way, would hide."""
     big, tiny = torch.finfo(dtype).max, torch.finfo(dtype).smallest_normal
@@ -90,7 +90,7 @@ def test_cancellation(dtype, device):
     assert_same_bits(torch_reduce.dot(rows.to(device), ones, 1, mode="exact").cpu(), sums)
 
 
-@every_narrow
+@every_dtype
 def test_special_elements(dtype, device):
     inf, nan = math.inf, math.nan
     for a, b, result in (
@@ -133,14 +133,36 @@ def test_integers_are_as_in_deterministic(device):
     assert_same_bits(torch_reduce.sumsq(x.t(), mode="exact", **options), torch_reduce.sumsq(x.t(), **options))
 
 
-def test_fp64_is_refused(device):
-    for where in (device, "meta"):
-        x = torch.ones(2, 3, dtype=torch.float64, device=where)
-        for call in (lambda x: torch_reduce.dot(x, x, 1, mode="exact"), lambda x: torch_reduce.sumsq(x, mode="exact")):
-            with pytest.raises(NotImplementedError, match="products of Double; accepted are float16, bfloat16 and"):
-                call(x)
-    x = torch.tensor([1.5, 2.5], dtype=torch.float64, device=device)  # truncated first
-    assert torch_reduce.sumsq(x, dtype=torch.int64, mode="exact").item() == 5
+def test_fp64_near_the_ends(device):
+    """Products whose last bits, or which themselves, no double has: below, above, and where both kinds meet."""
+    generator = torch.Generator().manual_seed(5)
+    for low, high in ((-540, -460), (-1074, -1000), (480, 520), (1000, 1023), (-1074, 1023), (-3, 3)):
+        exponents = torch.randint(low, high + 1, (2, 6, 700), generator=generator)
+        x, other = torch.ldexp(torch.randn(2, 6, 700, dtype=torch.float64, generator=generator), exponents)
+        x, other = (t.nan_to_num(0, 0, 0).to(device) for t in (x, other))
+        for second in (other, other.flip(1), torch.ldexp(other, -2 * exponents[1].to(device))):
+            check(x, second.nan_to_num(0, 0, 0), 1, (torch.float64, torch.float32))
+
+
+def test_fp64_cancels(device):
+    """Terms far apart, of which the larger ones cancel: what no few doubles hold at once."""
+    generator = torch.Generator().manual_seed(6)
+    x = torch.ldexp(torch.randn(5000, dtype=torch.float64, generator=generator), torch.arange(5000) % 700 - 350)
+    other = torch.randn(5000, dtype=torch.float64, generator=generator)
+    order = torch.randperm(10_000, generator=generator)
+    both = torch.cat([x, -x])[order], torch.cat([other, other])[order]
+    assert torch_reduce.dot(*(t.to(device) for t in both), mode="exact").item() == 0
+    tiny = torch.tensor([2.0**-700, 2.0**-700], dtype=torch.float64)
+    x, other = (torch.cat([t, one]).to(device) for t, one in zip(both, tiny.split(1), strict=True))
+    assert torch_reduce.dot(x, other, mode="exact").item() == 0  # 2^-1400, which rounds to zero
+    check(x, other)
+
+
+def test_fp64_and_zeros(device):
+    """Most of either are zeros, which cost nothing, and change nothing."""
+    x, other = (finite_bits(20_000, torch.float64, seed).view(4, 5000) for seed in (8, 9))
+    x, other = x * (torch.arange(5000) % 3 == 0), other * (torch.arange(5000) % 7 != 1)
+    check(x.to(device), other.to(device), 1)
 
 
 def test_mask_is_refused(device):
@@ -191,7 +213,7 @@ def test_opcheck(device):
 
 
 @pytest.mark.parametrize("shape, dim", [((3000, 40), 0), ((3, 9000), 1), ((500, 12), 1)], ids=str)
-@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
 def test_explain(shape, dim, dtype):
     """For a GPU too, whether there is one or not."""
     x = torch.empty(shape, dtype=dtype)

@@ -61,9 +61,9 @@ def sumsq(
 
     Each square is rounded once, in the compute type; then they are added as in :func:`sum`. float16, bfloat16 and
     float32 accumulate in float32, float64 in float64, integers and bool in int64 with wrap-around, or in float64 for a
-    floating output type. A square may overflow or underflow. In mode ``"exact"``, of float16, bfloat16 and float32, no
-    square does: the real-number sum is rounded once (docs/exact.md). The sum of no elements is 0. A complex
-    number counts by its squared magnitude, as the squares of its two parts, and the result is real.
+    floating output type. A square may overflow or underflow. In mode ``"exact"`` no square does: the
+    real-number sum is rounded once (docs/exact.md). The sum of no elements is 0. A complex number counts by its squared
+    magnitude, as the squares of its two parts, and the result is real.
 
     Args:
         x: tensor of any shape and strides.
@@ -78,7 +78,7 @@ def sumsq(
         Tensor of the output type on the device of ``x``.
 
     Raises:
-        NotImplementedError: mode ``"exact"`` of float64, or as in :func:`sum`.
+        NotImplementedError: as in :func:`sum`.
         IndexError, RuntimeError, ValueError: as in :func:`sum`.
     """
     return call(ops.sumsq, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
@@ -100,8 +100,7 @@ def dot(
     Each product is rounded once, in the compute type of :func:`sum` (float64 for integers with a floating output type),
     and the products are added as :func:`sum` adds elements: the bits are those of the sum of these products. Real
     numbers are multiplied as they are; there is no complex conjugate. Products may overflow or underflow on the way. In
-    mode ``"exact"``, of float16, bfloat16 and float32, they do not: the real-number sum of products is rounded once
-    (docs/exact.md).
+    mode ``"exact"`` they do not: the real-number sum of products is rounded once (docs/exact.md).
 
     Args:
         x: tensor of any shape and strides.
@@ -119,7 +118,7 @@ def dot(
         TypeError: ``other`` is no tensor, or as in :func:`sum`.
         RuntimeError: dtypes or devices differ, or the shapes do not broadcast; or as in :func:`sum`.
         IndexError, ValueError: as in :func:`sum`.
-        NotImplementedError: mode ``"exact"`` of float64, or as in :func:`sum`.
+        NotImplementedError: as in :func:`sum`.
     """
     x, dims, keepdim = read(x, dim, keepdim, names)
     if not isinstance(other, Tensor):

@@ -63,9 +63,9 @@ inline bool is_accumulated(const Problem& p) { return is_accumulated(p.mode, p.i
 
 // Whether products are added up: those of two tensors, or of a tensor and itself.
 inline bool multiplies(const Problem& p) { return p.partner.role == Role::Factor || traits_of(p.op).squares; }
-// Whether a superaccumulator can hold them: up to 32 bits, products of elements are exact in fp64.
-inline bool has_exact_products(DType in) { return in != DType::Float64; }
-// The type of the numbers that a superaccumulator adds up.
+// Whether they are wider than fp64, which has those of elements of up to 32 bits without an error.
+inline bool has_wide_products(const Problem& p) { return multiplies(p) && p.in == DType::Float64; }
+// The type of the numbers that a superaccumulator adds up, where that has them.
 inline DType accumulated_type(const Problem& p) { return multiplies(p) ? DType::Float64 : p.in; }
 // The loop nest over the second factors.
 inline Layout layout_of_factors(const Problem& p) { return is_of_two(p) ? layout_of(p.partner, p.layout) : p.layout; }

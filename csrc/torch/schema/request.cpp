@@ -112,11 +112,6 @@ Checked check(const Request& r, const at::Tensor& self, std::optional<at::Scalar
                               "; use \"deterministic\" or \"atomic\"");
   TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || r.role != Role::Mask, "reduce::", name(r),
                               ": mode \"exact\" takes no mask; use \"deterministic\" or \"atomic\"");
-  const bool adds_products = r.role == Role::Factor || traits_of(r.op).squares;
-  TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || !adds_products || !at::isFloatingType(checked.type) ||
-                                  has_exact_products(to_dtype(at::toRealValueType(self.scalar_type()))),
-                              "reduce::", name(r), ": mode \"exact\" has no accumulator for products of ",
-                              self.scalar_type(), "; accepted are float16, bfloat16 and float32");
   TORCH_CHECK_VALUE(r.role == Role::Factor || traits_of(r.op).role != Role::Factor, "reduce::", name(r),
                     " takes two tensors");
   const bool is_inverse = traits_of(r.op).has_order && r.correction < 0;

@@ -70,6 +70,22 @@ TR_HD void split(double x, Add add) {
   split<F>(p.k, p.exponent, add);
 }
 
+// Calls add(digit, piece) for the pieces of v * 2^exponent that are not zero, each of less than 32 bits.
+template <class F, class Add>
+TR_HD void split_wide(Int128 v, int exponent, Add add) {
+  const bool negative = v < 0;
+  auto rest = static_cast<unsigned __int128>(negative ? -v : v);
+  const int place = exponent - F::kLowest, shift = place % kDigitBits;
+  int d = place / kDigitBits;
+  int64_t piece = static_cast<uint32_t>(static_cast<uint32_t>(rest) << shift);
+  for (rest >>= kDigitBits - shift;; rest >>= kDigitBits) {
+    if (piece != 0) add(d, negative ? -piece : piece);
+    if (rest == 0) break;
+    piece = static_cast<uint32_t>(rest);
+    ++d;
+  }
+}
+
 TR_HD bool is_special(double x) { return (bit_cast<uint64_t>(x) & 0x7ff0000000000000ull) == 0x7ff0000000000000ull; }
 TR_HD Special special_of(double x) { return x != x ? kNaN : x > 0 ? kPlusInf : kMinusInf; }
 

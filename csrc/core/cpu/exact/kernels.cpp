@@ -8,6 +8,7 @@
 #include "core/cpu/exact/products.h"
 #include "core/cpu/exact/reader.h"
 #include "core/cpu/exact/slices.h"
+#include "core/cpu/exact/wide_products.h"
 #include "core/plan/tuning/cpu.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -20,7 +21,8 @@ constexpr int64_t kExactGrain = 32768;
 template <class Reader>
 struct ExactJob {
   using T = typename Reader::Number;
-  using F = exact::FormatOf<T>;
+  using F = typename Reader::Format;
+  static constexpr bool kAddsByReader = std::is_same<F, exact::Products>::value;
   const Problem& problem;
   const Layout& factors;  // of second factors, if there are any
   const ExactPlan& plan;
@@ -69,21 +71,17 @@ struct ExactJob {
     add_in_slices(wide, sum);
   }
 
-  void run(int64_t task, Reader& reader) const {
-    const Group group = group_of(task / plan.split);
-    const int64_t piece = task % plan.split;
-    const int64_t begin = piece * plan.piece, end = smaller(begin + plan.piece, problem.layout.n);
-    Sums<T> sums;
-    if (0 < end && problem.layout.n <= kExactBlock && !plan.words) {
+  // Adds elements first .. end of each output of a group, at most a block, to its total.
+  void add_block(const Group& group, int64_t first, int64_t end, Reader& reader, Superaccumulator<F>* totals) const {
+    if constexpr (kAddsByReader) {
+      for (int64_t j = 0; j < group.count; ++j) {
+        reader.start(neighbour(group.in, j), 1);
+        reader.add(first, end, totals[j]);
+      }
+    } else {
+      Sums<T> sums;
       reader.start(group.in, group.count);
-      reader.sum(begin, end, sums);
-      return round(group, sums);
-    }
-    std::vector<Superaccumulator<F>> totals(static_cast<size_t>(group.count));
-    for (int64_t k = begin; k < end; k += kExactBlock) {
-      const int64_t block_end = smaller(k + kExactBlock, end);
-      reader.start(group.in, group.count);
-      reader.sum(k, block_end, sums);
+      reader.sum(first, end, sums);
       for (int64_t j = 0; j < group.count; ++j) {
         if (sums.is_exact(j, kLogExactBlock)) {
           const Nearest sum = sums.nearest(j);
@@ -91,9 +89,27 @@ struct ExactJob {
           totals[j].add(sum.rest);
         } else {
           reader.start(neighbour(group.in, j), 1);
-          add_slices(reader, k, block_end, totals[j]);
+          add_slices(reader, first, end, totals[j]);
         }
       }
+    }
+  }
+
+  void run(int64_t task, Reader& reader) const {
+    const Group group = group_of(task / plan.split);
+    const int64_t piece = task % plan.split;
+    const int64_t begin = piece * plan.piece, end = smaller(begin + plan.piece, problem.layout.n);
+    if constexpr (!kAddsByReader) {
+      if (0 < end && problem.layout.n <= kExactBlock && !plan.words) {
+        Sums<T> sums;
+        reader.start(group.in, group.count);
+        reader.sum(begin, end, sums);
+        return round(group, sums);
+      }
+    }
+    std::vector<Superaccumulator<F>> totals(static_cast<size_t>(group.count));
+    for (int64_t k = begin; k < end; k += kExactBlock) {
+      add_block(group, k, smaller(k + kExactBlock, end), reader, totals.data());
     }
     for (int64_t j = 0; j < group.count; ++j) {
       if (plan.split > 1) {
@@ -204,6 +220,9 @@ void run_typed(const Problem& problem, const ExactPlan& plan, const Buffers& buf
 void run_exactly(const Problem& problem, const ExactPlan& plan, const Buffers& buffers, const Threads& threads) {
   if (multiplies(problem)) {
     const Layout factors = layout_of_factors(problem);
+    if (has_wide_products(problem)) {
+      return run_read_by<WideProductReader>(problem, factors, plan, buffers, threads);
+    }
     return run_read_by<ProductReader>(problem, factors, plan, buffers, threads);
   }
   switch (problem.in) {

@@ -11,6 +11,7 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 class ProductReader {
  public:
   using Number = double;
+  using Format = exact::Double;
 
   ProductReader(const Problem& problem, const ExactPlan& plan, const Buffers& buffers)
       : own_layout_(problem.layout),
@@ -38,15 +39,32 @@ class ProductReader {
 
   // Products first .. end of the first output, next to one another.
   __attribute__((noinline)) void copy(int64_t first, int64_t end, double* out) {
+    for_each_run(first, end, [&](int64_t run, int64_t stride, int64_t other_stride) {
+      multiply(run, stride, other_stride, out);
+      out += run;
+    });
+  }
+
+ protected:
+  // Calls f(count, stride, other_stride) where the cursors are at so many elements that lie so far apart.
+  template <class F>
+  void for_each_run(int64_t first, int64_t end, F f) {
     const int64_t stride = stride_of(own_layout_), other_stride = stride_of(factors_);
     while (first < end) {
       move_to(first);
       const int64_t run = smaller(own_.left(), end - first);
-      multiply(run, stride, other_stride, out);
+      f(run, stride, other_stride);
       advance(run);
-      out += run;
       first += run;
     }
+  }
+
+  // The elements there, and the factors of each.
+  const double* read(int64_t count, int64_t stride, int64_t other_stride, double* own, double* other) const {
+    read_(own_.row(), stride, count, own);
+    if (other_in_ == nullptr) return own;
+    read_(other_.row(), other_stride, count, other);
+    return other;
   }
 
  private:
@@ -87,13 +105,8 @@ class ProductReader {
   }
 
   void multiply(int64_t count, int64_t stride, int64_t other_stride, double* out) {
-    read_(own_.row(), stride, count, out);
-    if (other_in_ == nullptr) {
-      for (int64_t i = 0; i < count; ++i) out[i] *= out[i];
-      return;
-    }
-    double factors[kExactBlock];
-    read_(other_.row(), other_stride, count, factors);
+    double buffer[kExactBlock];
+    const double* const factors = read(count, stride, other_stride, out, buffer);
     for (int64_t i = 0; i < count; ++i) out[i] *= factors[i];
   }
 

@@ -18,6 +18,7 @@ template <class T>
 class Reader {
  public:
   using Number = T;
+  using Format = exact::FormatOf<T>;
 
   Reader(const Problem& problem, const ExactPlan& plan, const Buffers& buffers)
       : in_(static_cast<const T*>(buffers.in)),

@@ -14,12 +14,13 @@ struct Superaccumulator {
 
   void add(double x) {
     if (x == 0) return;
-    if (exact::is_special(x)) {
-      ++word[F::kDigits + exact::special_of(x)];
-      return;
-    }
+    if (exact::is_special(x)) return count(x);
     if (++adds == kAddsPerCarry) carry();
-    exact::split<F>(x, [&](int digit, int64_t piece) { word[digit] += piece; });
+    exact::split<F>(x, adds_pieces());
+  }
+  void count(double special) { ++word[F::kDigits + exact::special_of(special)]; }
+  auto adds_pieces() {
+    return [this](int digit, int64_t piece) { word[digit] += piece; };
   }
   void carry() {
     exact::normalize<F>(word);

@@ -47,7 +47,7 @@ __device__ __noinline__ void finish_column_in_words(const ColumnPartials& p, uin
   for (uint32_t unit = 0; unit < p.units; ++unit) {
     const ColumnPartials::Header header = p.headers[unit * p.tiles + tile];
     if (header.exponent != ColumnPartials::kNothing) {
-      split_wide<F>(p.sum(unit, output), header.exponent, [&](int d, int64_t piece) { word[d] += piece; });
+      exact::split_wide<F>(p.sum(unit, output), header.exponent, [&](int d, int64_t piece) { word[d] += piece; });
     }
     if (header.octaves != ColumnPartials::kWords) continue;
     for (int d = 0; d < F::kWords; ++d) word[d] += *p.word<F>(unit, d, output);

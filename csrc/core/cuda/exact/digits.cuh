@@ -55,25 +55,9 @@ __device__ __forceinline__ void add_by_warp(int64_t* words, int128 v, int expone
   __syncwarp();
 }
 
-// Calls add(digit, piece) for the pieces of v * 2^exponent that are not zero.
-template <class F, class Add>
-__device__ __forceinline__ void split_wide(int128 v, int exponent, Add add) {
-  const bool negative = v < 0;
-  auto rest = static_cast<exact::uint128>(negative ? -v : v);
-  const int place = exponent - F::kLowest, shift = place % exact::kDigitBits;
-  int d = place / exact::kDigitBits;
-  int64_t piece = static_cast<uint32_t>(static_cast<uint32_t>(rest) << shift);
-#pragma unroll 1
-  for (rest >>= exact::kDigitBits - shift;; rest >>= exact::kDigitBits) {
-    if (piece != 0) add(d, negative ? -piece : piece);
-    if (rest == 0) break;
-    piece = static_cast<uint32_t>(rest);
-    ++d;
-  }
-}
 template <class F>
 __device__ __noinline__ void spill(Digits digits, int128 v, int exponent) {
-  split_wide<F>(v, exponent, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
+  exact::split_wide<F>(v, exponent, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
 }
 
 // Where results go.

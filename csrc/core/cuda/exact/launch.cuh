@@ -173,8 +173,10 @@ cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, c
   const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent};
   return std::visit(
       [&](const auto& kernel) -> cudaError_t {
-        if constexpr (std::is_same<std::decay_t<decltype(kernel)>, std::monostate>::value) {
-          return cudaSuccess;
+        using Kernel = std::decay_t<decltype(kernel)>;
+        if constexpr (std::is_same<Kernel, std::monostate>::value ||
+                      std::is_same<Kernel, exact::WideProductsPlan>::value) {
+          return cudaSuccess;  // planned for nothing
         } else if (plan.access == Access::Segmented) {
           return start_exact<In, Access::Segmented>(kernel, plan, p.layout, b, sink, l);
         } else if (plan.access == Access::Contiguous) {

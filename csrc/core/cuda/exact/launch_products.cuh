@@ -3,6 +3,7 @@
 
 #include "core/cuda/exact/launch.cuh"
 #include "core/cuda/exact/products.cuh"
+#include "core/cuda/exact/wide_products.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -58,6 +59,26 @@ cudaError_t start_products(const exact::ColumnsPlan& cut, const exact::ExactPlan
                                                     l);
 }
 
+inline cudaError_t start_wide_products(const exact::WideProductsPlan& products, const exact::ExactPlan& plan,
+                                       const Layout& layout, const Factors& factors, const Buffers& b,
+                                       const ExactSink& sink, const Launch& l) {
+  const WideProductsArgs a{static_cast<const double*>(b.in),
+                           static_cast<const double*>(factors.data),
+                           layout.n,
+                           layout.outputs,
+                           plan.units,
+                           products.unit_elements,
+                           {{layout, 0}, {factors.layout, 0}},
+                           {ReducedIndex<Access::Strided>(layout), ReducedIndex<Access::Strided>(factors.layout), 0},
+                           sink,
+                           static_cast<int64_t*>(b.scratch)};
+  const cudaError_t status = start(exact_wide_products, a, l);
+  if (status != cudaSuccess || plan.units == 1) return status;
+  const int64_t ctas = (layout.outputs - 1) / exact::kWideProductsWarps + 1;
+  return start(exact_finish_wide_products, a, Launch{ctas, plan.block, 0, l.stream, l.dependent});
+}
+
+// In: the type of elements of up to 32 bits, or double.
 template <class In>
 cudaError_t launch_exact_products(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                                   bool dependent) {
@@ -67,8 +88,12 @@ cudaError_t launch_exact_products(const exact::ExactPlan& plan, const Problem& p
   return std::visit(
       [&](const auto& kernel) -> cudaError_t {
         using Kernel = std::decay_t<decltype(kernel)>;
-        if constexpr (std::is_same<Kernel, std::monostate>::value ||
-                      std::is_same<Kernel, exact::ShortRowsPlan>::value) {
+        constexpr bool kIsWide = std::is_same<In, double>::value;
+        if constexpr (kIsWide && std::is_same<Kernel, exact::WideProductsPlan>::value) {
+          return start_wide_products(kernel, plan, p.layout, factors, b, sink, l);
+        } else if constexpr (kIsWide || std::is_same<Kernel, std::monostate>::value ||
+                             std::is_same<Kernel, exact::WideProductsPlan>::value ||
+                             std::is_same<Kernel, exact::ShortRowsPlan>::value) {
           return cudaSuccess;  // planned for nothing
         } else {
           return start_products<In>(kernel, plan, p.layout, factors, b, sink, l);

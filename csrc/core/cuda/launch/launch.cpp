@@ -36,6 +36,7 @@ cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Bu
   if (multiplies(p)) {
     return p.in == DType::Float16    ? launch_exact_products<Half>(plan, p, b, stream, dependent)
            : p.in == DType::BFloat16 ? launch_exact_products<BFloat16>(plan, p, b, stream, dependent)
+           : p.in == DType::Float64  ? launch_exact_products<double>(plan, p, b, stream, dependent)
                                      : launch_exact_products<float>(plan, p, b, stream, dependent);
   }
   switch (p.in) {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/contract/exact/wide_products.h"
 #include "core/contract/integers.h"
 #include "core/plan/gpu/detail.h"
 #include "core/plan/tuning/exact.h"
@@ -199,6 +200,34 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   plan.kernel = c;
 }
 
+// As many warps as an SM holds, as far as each has enough to do.
+ExactPlan plan_wide_products(const Problem& p, const Gpu& gpu, const Constraint& c) {
+  if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products of fp64 have rows alone");
+  if (c.vector == 1) planning::refuse("products of fp64 are read by elements");
+  const Layout& l = p.layout;
+  ExactPlan plan;
+  const int64_t warps = std::max<int64_t>(gpu.sms, 1) * kWideProductsWarpsPerSm;
+  const int64_t most = ceil_div(std::max<int64_t>(l.n, 1), kWideProductsLeast);
+  const int64_t units = std::clamp<int64_t>(warps / l.outputs, 1, most);
+  const int64_t share = ceil_div(std::max<int64_t>(l.n, 1), units);
+  WideProductsPlan products;
+  products.unit_elements = std::min(ceil_div(share, kWarp) * kWarp, kWideProductsMost);
+  plan.units = ceil_div(std::max<int64_t>(l.n, 1), products.unit_elements);
+  plan.kernel = products;
+  plan.block = kWideProductsWarps * kWarp;
+  plan.grid = ceil_div(l.outputs * plan.units, kWideProductsWarps);
+  plan.launches = plan.units > 1 ? 2 : 1;
+  plan.scratch_bytes = plan.units > 1 ? l.outputs * plan.units * Products::kWords * 8 : 0;
+  const int64_t in_bytes = l.n * static_cast<int64_t>(sizeof(double)) * (is_of_two(p) ? 2 : 1);
+  plan.expected_bytes = l.outputs * (in_bytes + static_cast<int64_t>(size_of(p.out))) + 2 * plan.scratch_bytes;
+  return plan;
+}
+
+void check_grid(const ExactPlan& plan, const Layout& l) {
+  if (plan.grid <= kMaxGrid) return;
+  throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
+}
+
 }  // namespace
 
 Family family_of(const ExactPlan& plan) {
@@ -208,6 +237,7 @@ Family family_of(const ExactPlan& plan) {
     Family operator()(const ShortRowsPlan&) const { return Family::ShortRows; }
     Family operator()(const ShortColumnsPlan&) const { return Family::Columns; }
     Family operator()(const ColumnsPlan&) const { return Family::Columns; }
+    Family operator()(const WideProductsPlan&) const { return Family::Rows; }
   } family;
   return std::visit(family, plan.kernel);
 }
@@ -216,6 +246,11 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const Layout& l = p.layout;
   ExactPlan plan;
   if (l.outputs == 0) return plan;
+  if (has_wide_products(p)) {
+    plan = plan_wide_products(p, gpu, c);
+    check_grid(plan, l);
+    return plan;
+  }
   if (c.family == static_cast<int>(Family::Tiles)) planning::refuse("exact sums have no order for tiles to keep");
   Problem ordered = p;  // which family, and which loads, are legal is a matter of the layout alone
   ordered.op = kAccumulated;
@@ -247,9 +282,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
     default:
       plan_columns(plan, p, gpu);
   }
-  if (plan.grid > kMaxGrid) {
-    throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
-  }
+  check_grid(plan, l);
   const int of_accumulator = kernels_for(p).words();
   const int64_t out_bytes = words ? of_accumulator * 8 : static_cast<int64_t>(size_of(p.out));
   plan.launches = 1;

@@ -35,13 +35,18 @@ struct ColumnsPlan {
   int finish_log_across = 0, finish_block = 0;  // of the kernel that adds up units
 };
 
+// A warp has so many products of an output, all of them or a unit.
+struct WideProductsPlan {
+  int64_t unit_elements = 0;
+};
+
 struct ExactPlan {
-  std::variant<std::monostate, RowsPlan, ShortRowsPlan, ShortColumnsPlan, ColumnsPlan> kernel;
+  std::variant<std::monostate, RowsPlan, ShortRowsPlan, ShortColumnsPlan, ColumnsPlan, WideProductsPlan> kernel;
   Access access = Access::Strided;  // Contiguous, Segmented or Strided
   bool words = false;               // the results are superaccumulators
   int block = 32;
   int64_t grid = 0;
-  int64_t units = 1;  // CTAs per output
+  int64_t units = 1;  // CTAs per output; of wide products, warps
   int64_t shared_bytes = 0, scratch_bytes = 0, expected_bytes = 0;
   int launches = 0;
 };

@@ -47,6 +47,12 @@ constexpr int kRowsElements = 16;
 // The same of products, whose loads are of two tensors.
 constexpr int kProductLoads = 2, kProductElements = 8, kProductColumnsLoads = 4;
 
+// Of products of fp64: a lane's loads under way, of each tensor; a CTA's warps, and as many on an SM as registers
+// allow. A warp has so many products at least, and at most what an expansion takes of each lane.
+constexpr int kWideProductsLoads = 4;
+constexpr int kWideProductsWarps = 8;
+constexpr int64_t kWideProductsWarpsPerSm = 24, kWideProductsLeast = 1 << 10, kWideProductsMost = int64_t{1} << 25;
+
 // Rows of up to so many elements share a warp, also where 16 bytes at a time would take one for each.
 constexpr int64_t kShortRowsMost = 128;
 // Rows that a group of lanes takes side by side; elements of a lane are loads of their own where they are read singly.
