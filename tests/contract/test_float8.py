@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import torch_reduce
-from torch_reduce._schemas import SCANS
+from torch_reduce._schemas import REDUCTIONS, SCANS
 from torch_reduce.model import MEANING
 from torch_reduce.scan_model import SCANNED, scan_model
 from torch_reduce.testing import (
@@ -28,6 +28,8 @@ from torch_reduce.testing import (
 )
 
 every_op = pytest.mark.parametrize("op", OPS)
+every_masked = pytest.mark.parametrize("op", [op for op in OPS if REDUCTIONS[op].takes_mask])
+every_exact = pytest.mark.parametrize("op", [op for op in OPS if REDUCTIONS[op].has_exact(torch.float32)])
 every_type = pytest.mark.parametrize("dtype", FLOAT8, ids=str)
 keeps_type = pytest.mark.parametrize("op", ["amax", "amin", "aminmax"])
 
@@ -145,17 +147,70 @@ def test_no_result(op, dtype, device):
 @every_type
 def test_what_is_refused(dtype, device):
     x = torch.ones(2, 3, device=device).to(dtype)
-    for op in ("sum", "mean"):
-        with pytest.raises(NotImplementedError, match='mode "exact" takes no float8'):
-            function_of(op)(x, 1, mode="exact")
-    with pytest.raises(NotImplementedError, match="takes no float8"):
-        torch_reduce.sum(x, where=x.float() > 0)
-    with pytest.raises(NotImplementedError, match="takes no float8"):
-        torch_reduce.dot(x, x)
     with pytest.raises(NotImplementedError, match="Float8"):
         torch_reduce.nn.functional.softmax(x, 1)
-    with pytest.raises(NotImplementedError, match="Float8"):
-        torch_reduce.exact_accumulate(x)
+    with pytest.raises(RuntimeError, match="both tensors must have one dtype"):
+        torch_reduce.dot(x, x.float())
+
+
+def with_specials(x):
+    x = x.clone()
+    x[0, 7, 2] = float("nan")
+    x[1, 9, 3] = float("inf")
+    return x
+
+
+@every_masked
+@every_type
+def test_masks(op, dtype, device):
+    """Bits of the elements in float32; an extreme has the type of the elements, where one counts."""
+    x = with_specials(fill((3, 1100, 5), dtype, op=op)).to(device)
+    mask = torch.rand(x.shape, generator=torch.Generator().manual_seed(0)).to(device) > 0.3
+    f = function_of(op)
+    for dim in (None, 1, [0, 2]):
+        actual, wide = f(x, dim, where=mask), f(x.float(), dim, where=mask)
+        assert actual.dtype == output_dtype(op, dtype)
+        assert_same_bits(actual, wide.to(actual.dtype), f"{dim}")
+    leaves = [x[:, 20:40].clone().requires_grad_(), x[:, 20:40].float().requires_grad_()]
+    for leaf in leaves:
+        f(leaf, 1, where=mask[:, 20:40]).float().sum().backward()
+    assert_same_bits(leaves[0].grad, leaves[1].grad.to(dtype))
+    assert torch_reduce.explain(x, 1, op=op, where=mask).outputs == 15
+
+
+@every_type
+def test_dot(dtype, device):
+    a, b = (with_specials(fill((3, 1100, 5), dtype, start=start)).to(device) for start in (0, 20_000))
+    for dim in (None, 1, [0, 2]):
+        for mode in ("deterministic", "exact"):
+            actual = torch_reduce.dot(a, b, dim, mode=mode)
+            assert actual.dtype == torch.float32
+            assert_same_bits(actual, torch_reduce.dot(a.float(), b.float(), dim, mode=mode), f"{dim} {mode}")
+    leaf = a[:, 20:40].clone().requires_grad_()
+    torch_reduce.dot(leaf, b[:, 20:40], 1).sum().backward()
+    assert_same_bits(leaf.grad, b[:, 20:40])
+
+
+@every_exact
+@every_type
+def test_exact(op, dtype, device):
+    """The truth, rounded once: that of the elements in float64, which has all of their sums and products."""
+    x = fill((3, 1100, 5), dtype, op=op).to(device)
+    f = function_of(op)
+    for y in (x, with_specials(x), x.transpose(0, 1), x[:, ::2, 1:]):
+        for dim in (None, 1, [0, 2]):
+            actual = f(y, dim, mode="exact")
+            assert actual.dtype == torch.float32
+            assert_same_bits(actual, f(y.float(), dim, mode="exact"), f"{dim}")
+    out = torch.empty(3, 5, device=device)
+    assert_same_bits(f(x, 1, mode="exact", out=out), f(x.float(), 1, mode="exact"))
+    assert torch_reduce.explain(x, 1, op=op, mode="exact").outputs == 15
+
+
+@every_type
+def test_exact_accumulators(dtype, device):
+    x = fill((4, 3000), dtype).to(device)
+    assert torch.equal(torch_reduce.exact_accumulate(x, 1), torch_reduce.exact_accumulate(x.float(), 1))
 
 
 @pytest.mark.parametrize("scan", sorted(SCANS))

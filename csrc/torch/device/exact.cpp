@@ -2,6 +2,8 @@
 
 #include <ATen/core/Formatting.h>
 
+#include "../schema/result_type.h"
+
 namespace torch_reduce {
 namespace {
 
@@ -10,9 +12,11 @@ bool has_accumulator(at::ScalarType type) {
 }
 
 Checked check_accumulate(const Request& r, const at::Tensor& self) {
-  TORCH_CHECK_NOT_IMPLEMENTED(has_accumulator(self.scalar_type()), "reduce::exact_accumulate: the dtype ",
-                              self.scalar_type(),
-                              " has no accumulator; accepted are float16, bfloat16, float32 and float64");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      has_accumulator(self.scalar_type()) || is_float8(self.scalar_type()), "reduce::exact_accumulate: the dtype ",
+      self.scalar_type(),
+      " has no accumulator; accepted are float16, bfloat16, float32, float64, float8_e4m3fn and "
+      "float8_e5m2");
   return check(r, self);
 }
 

@@ -52,8 +52,9 @@ template <class Device>
 struct ExactKernels {
   static at::Tensor accumulate(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
     const AccumulateRequest r{self, dim, keepdim};
+    const at::Tensor read = as_read(r.checked, self);
     at::Tensor out = Device::empty(r.sizes(self.sizes()), at::kLong, self);
-    Device::accumulate(r.problem(self, out), self, out);
+    Device::accumulate(r.problem(read, out), read, out);
     return out;
   }
   static at::Tensor round(const at::Tensor& acc, at::ScalarType dtype, int64_t divisor) {

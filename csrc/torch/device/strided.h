@@ -19,7 +19,7 @@ struct Strided {
     const auto sizes = result_sizes(r, checked, self.sizes());
     at::Tensor out = Device::empty(sizes, checked.type, self);
     if (is_pair(r.op)) out.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, result_strides<int64_t>(r, sizes));
-    Device::run(r, checked, self, out);
+    Device::run(r, checked, as_read(checked, self), out);
     return out;
   }
 
@@ -39,7 +39,7 @@ struct Strided {
     }
     Device::permit(r, checked, self);
     if (resizes) out.resize__symint(sizes);
-    Device::run(r, checked, self, out);
+    Device::run(r, checked, as_read(checked, self), out);
     return out;
   }
 };

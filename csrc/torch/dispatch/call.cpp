@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <ATen/core/Formatting.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <array>
@@ -112,6 +113,20 @@ at::Tensor& redispatch(c10::DispatchKeySet keys, const Request& r, const at::Ten
     default:
       return plain_out(r.op).redispatch(keys, self, r.dim, r.keepdim, out);
   }
+}
+
+void check_takes(c10::string_view op, const at::Tensor& result, const at::Tensor& out) {
+  TORCH_CHECK(out.device() == result.device(), "reduce::", op, ": out is on ", out.device(), " but the input is on ",
+              result.device());
+  TORCH_CHECK(out.scalar_type() == result.scalar_type(), "reduce::", op, ": out has dtype ", out.scalar_type(),
+              " but the result has ", result.scalar_type());
+  TORCH_CHECK(out.sym_numel() == 0 || out.sym_sizes() == result.sym_sizes(), "reduce::", op, ": out has shape ",
+              out.sym_sizes(), " but the result has ", result.sym_sizes());
+}
+
+void write_to(at::Tensor& out, const at::Tensor& result) {
+  if (out.sym_numel() == 0) out.resize__symint(result.sym_sizes());
+  out.copy_(result);
 }
 
 }  // namespace torch_reduce

@@ -51,6 +51,11 @@ TR_SHARED at::Tensor call(const Request& request, const at::Tensor& self);
 TR_SHARED std::tuple<at::Tensor, at::Tensor> call_pair(const Request& request, const at::Tensor& self);
 void call_pair(const Request& scan, const at::Tensor& self, at::Tensor& first, at::Tensor& second);
 
+// With out=, of what makes its result first. RuntimeError unless `out` has the result's device, dtype and shape, or no
+// elements.
+void check_takes(c10::string_view op, const at::Tensor& result, const at::Tensor& out);
+void write_to(at::Tensor& out, const at::Tensor& result);
+
 // From within a kernel to the next one of `keys`, which the kernel was given and has cut down.
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& request, const at::Tensor& self);
 at::Tensor& redispatch(c10::DispatchKeySet keys, const Request& request, const at::Tensor& self, at::Tensor& out);

@@ -7,6 +7,7 @@
 #include <c10/core/DefaultDtype.h>
 #include <torch/library.h>
 
+#include "../schema/result_type.h"
 #include "by_name.h"
 #include "call.h"
 #include "complex.h"
@@ -32,18 +33,12 @@ std::tuple<at::Tensor, at::Tensor> factors(const Request& r, at::Tensor self, at
   TORCH_CHECK(self.scalar_type() == other.scalar_type(), "reduce::", name(r),
               ": both tensors must have one dtype, but got ", self.scalar_type(), " and ", other.scalar_type());
   const auto sizes = at::infer_size_symint(self.sym_sizes(), other.sym_sizes());
-  return {self.expand_symint(sizes), other.expand_symint(sizes)};
+  return {without_float8(self).expand_symint(sizes), without_float8(other).expand_symint(sizes)};
 }
 
-at::Tensor into(const Request& r, const at::Tensor& result, at::Tensor& out) {
-  TORCH_CHECK(out.device() == result.device(), "reduce::", name(r), ": out is on ", out.device(),
-              " but the input is on ", result.device());
-  TORCH_CHECK(out.scalar_type() == result.scalar_type(), "reduce::", name(r), ": out has dtype ", out.scalar_type(),
-              " but the result has ", result.scalar_type());
-  if (out.sym_numel() == 0) out.resize__symint(result.sym_sizes());
-  TORCH_CHECK(out.sym_sizes() == result.sym_sizes(), "reduce::", name(r), ": out has shape ", out.sym_sizes(),
-              " but the result has ", result.sym_sizes());
-  return out.copy_(result);
+void into(const Request& r, const at::Tensor& result, at::Tensor& out) {
+  check_takes(name(r), result, out);
+  write_to(out, result);
 }
 // With out=, its dtype is the result's where none is named.
 Request with_type_of(Request r, const at::Tensor& out) {
@@ -99,7 +94,8 @@ at::Tensor call_masked(Request r, at::Tensor self, const at::Tensor& mask) {
     if (!r.dtype) r.dtype = c10::get_default_dtype_as_scalartype();
     self = self.to(at::kDouble);  // in which it computes
   }
-  return call_of_two(r, self, mask.expand_symint(self.sym_sizes()));
+  const at::Tensor result = call_of_two(r, without_float8(self), mask.expand_symint(self.sym_sizes()));
+  return is_float8(self.scalar_type()) && traits_of(r.op).selects ? result.to(self.scalar_type()) : result;
 }
 
 template <Op op>
@@ -168,6 +164,8 @@ at::Tensor autocast(const at::Tensor& self, const at::Tensor& other, c10::string
 }
 
 }  // namespace
+
+at::Tensor without_float8(const at::Tensor& t) { return is_float8(t.scalar_type()) ? t.to(at::kFloat) : t; }
 
 at::Tensor redispatch_of_two(c10::DispatchKeySet keys, const at::Tensor& self, const at::Tensor& other,
                              c10::string_view op, at::IntArrayRef dim, bool keepdim, c10::string_view dtype,

@@ -24,6 +24,9 @@ Role role_of(const Request& request);
 // check(), and that `other` fits: RuntimeError if not.
 Checked check_two(const Request& request, const at::Tensor& self, const at::Tensor& other);
 
+// float8, of which there are no kernels of two tensors, in the type that it is computed in: the same bits.
+at::Tensor without_float8(const at::Tensor& t);
+
 // How many elements count of each output, as int64.
 at::Tensor counts_of(const Request& request, const at::Tensor& mask);
 

@@ -8,6 +8,7 @@
 #include "../dispatch/two.h"
 #include "../planning/planning.h"
 #include "../schema/request.h"
+#include "../schema/result_type.h"
 #include "core/plan/gpu/choose/cost.h"
 
 namespace torch_reduce {
@@ -195,6 +196,10 @@ Request request_of(c10::string_view op, at::OptionalIntArrayRef dim, std::option
 // On an empty `device`, that of the tensor.
 std::string explain_request(const Request& r, const at::Tensor& self, c10::string_view family, int64_t vector,
                             c10::string_view device, const at::Tensor* other) {
+  if (other && is_float8(self.scalar_type())) {
+    const at::Tensor beside = without_float8(*other);
+    return explain_request(r, without_float8(self), family, vector, device, &beside);
+  }
   const Checked checked = other ? check_two(r, self, *other) : check(r, self);
   TORCH_CHECK_VALUE(device.empty() || device == "cuda" || device == "cpu",
                     "reduce: device is \"cpu\" or \"cuda\", got \"", device, "\"");
@@ -211,7 +216,7 @@ std::string explain_request(const Request& r, const at::Tensor& self, c10::strin
   }
   const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
   const auto sizes = result_sizes(r, checked, self.sizes());
-  const Problem p = make_problem(r, checked, self, result_strides<int64_t>(r, sizes), other);
+  const Problem p = make_problem(r, checked, as_read(checked, self), result_strides<int64_t>(r, sizes), other);
 
   Json json;
   json.add("device", on_cuda ? "cuda" : "cpu")

@@ -15,14 +15,6 @@ Mode parse_mode(c10::string_view mode) {
                     "\"; the modes are \"atomic\", \"deterministic\" and \"exact\"");
 }
 
-// What float8 elements have none of.
-void refuse_float8(const Request& r, Mode mode) {
-  TORCH_CHECK_NOT_IMPLEMENTED(r.role == Role::None, "reduce::", name(r),
-                              ": a second tensor or a mask takes no float8; convert it first, x.to(dtype)");
-  TORCH_CHECK_NOT_IMPLEMENTED(mode != Mode::Exact, "reduce::", name(r), ": mode \"exact\" takes no float8; ",
-                              "dtype=torch.float64 adds 2^20 of them without a rounding");
-}
-
 bool has_exact(Op op) { return traits_of(op).has_exact; }
 
 bool is_zero(const c10::SymInt& size) {
@@ -106,7 +98,8 @@ DimMask reduced_dims(const Request& r, int64_t ndim) {
 
 Checked check(const Request& r, const at::Tensor& self, std::optional<at::ScalarType> out) {
   const Checked checked{parse_mode(r.mode), reduced_dims(r, self.dim()), result_type(r, self.scalar_type(), out)};
-  if (is_float8(self.scalar_type())) refuse_float8(r, traits_of(r.op).has_exact ? checked.mode : Mode::Deterministic);
+  TORCH_CHECK_NOT_IMPLEMENTED(!is_float8(self.scalar_type()) || r.role == Role::None, "reduce::", name(r),
+                              ": beside a second tensor or a mask float8 is converted first");
   TORCH_CHECK_NOT_IMPLEMENTED(checked.mode != Mode::Exact || traits_of(r.op).has_exact, "reduce::", name(r),
                               ": mode \"exact\" is for ", names_with(has_exact),
                               "; use \"deterministic\" or \"atomic\"");
@@ -154,6 +147,10 @@ int alignment_of(const at::Tensor& t) {
 }
 
 }  // namespace
+
+at::Tensor as_read(const Checked& checked, const at::Tensor& self) {
+  return checked.mode == Mode::Exact && is_float8(self.scalar_type()) ? self.to(at::kHalf) : self;
+}
 
 Problem make_problem(const Request& r, const Checked& checked, const at::Tensor& self, at::IntArrayRef out_strides,
                      const at::Tensor* other) {

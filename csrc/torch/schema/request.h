@@ -106,6 +106,9 @@ bool check_out(const Request& request, const Checked& checked, const at::Tensor&
 // be resized, if the two share a storage.
 void check_no_overlap(const Request& request, const at::Tensor& self, const at::Tensor& out, bool resizes);
 
+// A checked tensor as kernels read it: mode "exact" has none for float8, of which fp16 has all values.
+at::Tensor as_read(const Checked& checked, const at::Tensor& self);
+
 // The core's description of reducing `self` into a tensor with these strides. Modes "atomic" and "exact", and
 // order-free operators, read memory as it lies.
 // `other` is the second tensor, if there is one, whose sizes are self's.

@@ -102,12 +102,11 @@ Parts parts_of(const Request& r) {
 
 at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
   if (is_accepted_complex(in) && parts_of(r) != Parts::Refused) return complex_result_type(r, in, out);
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      find_dtype(in), "reduce::", name(r), ": the dtype ", in, " of the input is not supported; accepted are ",
-      kAccepted,
-      "; float8_e4m3fn and float8_e5m2 are for reductions of one tensor and for scans, complex64 and "
-      "complex128 for ",
-      names_with(takes_complex));
+  TORCH_CHECK_NOT_IMPLEMENTED(find_dtype(in), "reduce::", name(r), ": the dtype ", in,
+                              " of the input is not supported; accepted are ", kAccepted,
+                              "; float8_e4m3fn and float8_e5m2 are for reductions and scans, complex64 and "
+                              "complex128 for ",
+                              names_with(takes_complex));
   TORCH_CHECK(!traits_of(r.op).refuses_integers || at::isFloatingType(in), "reduce::", name(r),
               ": the input needs a floating dtype, got ", in);
   if (!takes_dtype(signature_of(r.op))) {
