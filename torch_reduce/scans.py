@@ -63,9 +63,15 @@ def _call_pair(
     x, scanned = check(x, False), as_scanned_dim(dim)
     if out is None:
         return op.default(x, scanned)
+    values, indices = as_pair(out)
+    return op.out(x, scanned, values=values, indices=indices)
+
+
+def as_pair(out: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """The values and the indices of ``out=``."""
     if not isinstance(out, (tuple, list)) or len(out) != 2 or not all(isinstance(t, Tensor) for t in out):
         raise TypeError(f"reduce: out is a tuple of two tensors, values and indices, got {type(out).__name__}")
-    return op.out(x, scanned, values=out[0], indices=out[1])
+    return out[0], out[1]
 
 
 @fast

@@ -7,7 +7,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .arguments import as_scanned_dim, check
-from .scans import TorchNames, with_torch_names
+from .scans import TorchNames, as_pair, with_torch_names
 
 __all__ = ["topk"]
 
@@ -18,6 +18,8 @@ def topk(
     dim: SupportsIndex | None = None,
     largest: bool = True,
     sorted: bool = True,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
     **names: Unpack[TorchNames],
 ) -> tuple[Tensor, Tensor]:
     """The ``k`` largest elements of ``x`` along ``dim``, in descending order, and where they stand.
@@ -33,6 +35,7 @@ def topk(
         dim: the dim, in [-x.ndim, x.ndim); by default the last one.
         largest: False for the smallest elements, in ascending order, NaN last.
         sorted: torch's argument; they are in order either way.
+        out: two tensors, for the values and the indices, which are written to and returned.
 
     Returns:
         Two tensors on the device of ``x``, of its shape but for ``k`` at ``dim``: values of its dtype, and int64
@@ -40,9 +43,10 @@ def topk(
 
     Raises:
         IndexError: the dim is out of range.
-        TypeError: ``x`` is no tensor, or the dim or ``k`` no integer.
-        RuntimeError: ``k`` is negative or over the size of the dim.
-        NotImplementedError: the dtype is complex, float8 or quantised.
+        TypeError: ``x`` is no tensor, the dim or ``k`` no integer, or ``out`` no pair of tensors.
+        RuntimeError: ``k`` is negative or over the size of the dim, or ``out`` has other devices, dtypes or shapes than
+            the results.
+        NotImplementedError: the dtype is complex or quantised.
 
     Examples:
         >>> torch_reduce.topk(torch.tensor([1, 3, 2, 3]), 3)
@@ -51,4 +55,8 @@ def topk(
     x, dim = with_torch_names(x, dim, names)
     if isinstance(k, bool) or not isinstance(k, (int, torch.SymInt)):
         raise TypeError(f"reduce: k is an int, got {k!r}")
-    return torch.ops.reduce.topk(check(x, False), k, -1 if dim is None else as_scanned_dim(dim), largest)
+    x, dim = check(x, False), -1 if dim is None else as_scanned_dim(dim)
+    if out is None:
+        return torch.ops.reduce.topk(x, k, dim, largest)
+    values, indices = as_pair(out)
+    return torch.ops.reduce.topk.out(x, k, dim, largest, values=values, indices=indices)

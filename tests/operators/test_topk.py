@@ -11,7 +11,7 @@ from strategies import like, permuted_slices, strided
 
 import torch_reduce
 from torch_reduce.scan_model import BITS
-from torch_reduce.testing import DTYPES, FLOATING, assert_same_bits, fill, num_threads
+from torch_reduce.testing import DTYPES, FLOAT8, FLOATING, assert_same_bits, fill, num_threads
 
 
 def ordered(x, dim, largest):
@@ -135,13 +135,54 @@ def test_errors(device):
         torch_reduce.topk(x)
     with pytest.raises(TypeError, match="k is an int, got 1.5"):
         torch_reduce.topk(x, 1.5)
-    for dtype in (torch.complex64, torch.float8_e5m2):
-        with pytest.raises(NotImplementedError, match="reduce::topk: the dtype .* of the input is not supported"):
-            torch_reduce.topk(x.to(dtype), 1)
+    with pytest.raises(NotImplementedError, match="reduce::topk: the dtype .* of the input is not supported"):
+        torch_reduce.topk(x.to(torch.complex64), 1)
     for call in (torch_reduce.topk(input=x, k=2, axis=1), torch_reduce.topk(x, 2, 1, True, False)):
         assert_same_bits(call[1], torch_reduce.topk(x, 2, 1)[1])
     with pytest.raises(TypeError, match="there is no argument 'keepdims'"):
         torch_reduce.topk(x, 2, keepdims=True)
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=str)
+def test_float8(device, dtype):
+    """Those of the elements in float32, and their gradients, rounded."""
+    x = fill((5, 700), dtype, op="argmax")
+    x[2, 9] = math.nan
+    leaf, wide = (t.to(device).requires_grad_() for t in (x, x.float()))
+    for k, largest in ((1, True), (30, False), (700, True)):
+        (values, indices), expected = (torch_reduce.topk(t, k, 1, largest) for t in (leaf, wide))
+        assert_same_bits(indices, expected[1])
+        assert_same_bits(values, expected[0].to(dtype))
+    values.float().sum().backward()
+    expected[0].sum().backward()
+    assert_same_bits(leaf.grad, wide.grad.to(dtype))
+
+
+def test_out(device):
+    x = fill((3, 300), torch.float32, op="argmax").to(device)
+    expected = torch_reduce.topk(x, 7, 1)
+    fitting = torch.empty(7, 3, device=device).t(), torch.empty(3, 7, dtype=torch.int64, device=device)
+    empty = torch.empty(0, device=device), torch.empty(0, dtype=torch.int64, device=device)
+    for out in (fitting, empty):
+        results = torch_reduce.topk(x, 7, 1, out=out)
+        for result, written, right in zip(results, out, expected, strict=True):
+            assert result is written
+            assert_same_bits(result, right)
+    for wrong, what in (
+        ((fitting[0], torch.empty(3, 7, device=device)), "out has dtype Float but the result has Long"),
+        ((fitting[0], fitting[1][:2]), r"out has shape \[2, 7\] but the result has \[3, 7\]"),
+        ((fitting[0].double(), fitting[1]), "out has dtype Double but the result has Float"),
+    ):
+        before = [t.clone() for t in wrong]
+        with pytest.raises(RuntimeError, match=what):
+            torch_reduce.topk(-x, 7, 1, out=wrong)
+        for now, then in zip(wrong, before, strict=True):
+            assert_same_bits(now, then)
+    bits = torch.empty(3, 7, dtype=torch.int64, device=device)
+    with pytest.raises(RuntimeError, match="values and indices share memory"):
+        torch_reduce.topk(x.long(), 7, 1, out=(bits, bits))
+    with pytest.raises(TypeError, match="out is a tuple of two tensors, values and indices, got Tensor"):
+        torch_reduce.topk(x, 7, 1, out=fitting[0])
 
 
 def test_gradients(device):

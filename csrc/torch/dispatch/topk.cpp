@@ -3,6 +3,9 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
+#include "call.h"
+#include "two.h"
+
 namespace torch_reduce {
 namespace {
 
@@ -24,15 +27,29 @@ std::tuple<at::Tensor, at::Tensor> topk(const at::Tensor& self, c10::SymInt k, i
   static const auto op = c10::Dispatcher::singleton()
                              .findSchemaOrThrow("reduce::_topk_indices", "")
                              .typed<at::Tensor(const at::Tensor&, c10::SymInt, int64_t, bool)>();
-  const at::Tensor indices = op.call(self, std::move(k), dim, largest);
   const at::ScalarType type = self.scalar_type(), bits = type_of_bits(type);
-  if (bits == type) return {self.gather(dim, indices), indices};
+  const at::Tensor elements = without_float8(self), indices = op.call(elements, std::move(k), dim, largest);
+  if (bits == type) return {elements.gather(dim, indices).to(type), indices};
   return {self.view(bits).gather(dim, indices).view(type), indices};
+}
+
+std::tuple<at::Tensor&, at::Tensor&> topk_out(const at::Tensor& self, c10::SymInt k, int64_t dim, bool largest,
+                                              at::Tensor& values, at::Tensor& indices) {
+  TORCH_CHECK(!values.is_alias_of(indices), "reduce::topk: values and indices share memory");
+  const auto [found, places] = topk(self, std::move(k), dim, largest);
+  check_takes("topk", found, values);
+  check_takes("topk", places, indices);
+  write_to(values, found);
+  write_to(indices, places);
+  return {values, indices};
 }
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { m.impl("topk", TORCH_FN(topk)); }
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+  m.impl("topk", TORCH_FN(topk));
+  m.impl("topk.out", TORCH_FN(topk_out));
+}
 
 // Integers have no derivative, so the operator runs as if there were none.
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) { m.impl("_topk_indices", torch::CppFunction::makeFallthrough()); }

@@ -84,6 +84,10 @@ TORCH_LIBRARY(reduce, m) {
 #define TORCH_REDUCE_MASKED(Struct) define_masked(m, name(Op::Struct), signature_of(Op::Struct));
 #include <torch_reduce/masked.def>
   m.def("topk(Tensor self, SymInt k, int dim=-1, bool largest=True) -> (Tensor values, Tensor indices)", kTags);
+  m.def(
+      "topk.out(Tensor self, SymInt k, int dim=-1, bool largest=True, *, Tensor(a!) values, Tensor(b!) indices) -> "
+      "(Tensor(a!) values, Tensor(b!) indices)",
+      kTags);
   m.def("_topk_indices(Tensor self, SymInt k, int dim, bool largest) -> Tensor", kTags);
   // All operators of two tensors, which have the same sizes. No dtype: "".
   m.def(
