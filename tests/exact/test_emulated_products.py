@@ -124,6 +124,17 @@ def test_rows_begin_anywhere(products, dtype):
                     assert_same_bits(actual, expected, f"{skip} {pitch} vector {vector}")
 
 
+def test_fp64_outputs_of_a_few_products(products):
+    """A lane has each, where a GPU of so many SMs has no warp for all; else a warp."""
+    for shape, dim in (((700, 9), 1), ((32, 300), 0), ((1, 500), 0)):
+        for kind in ("bits", "wide", "special", "normal"):
+            x, other = (aligned(t.view(shape)) for t in pair_of(kind, math.prod(shape), torch.float64))
+            for sms in (1, 200):
+                for dtype in (torch.float64, torch.float16):
+                    actual, _ = run(products, x, other, dim, dtype=dtype, sms=sms)
+                    assert_same_bits(actual, exact_dot_model(x, other, dim, dtype=dtype), f"{shape} {kind} {sms}")
+
+
 @every_dtype
 def test_zeros_and_nothing(products, dtype):
     for shape, dim in (((5, 0), 1), ((0, 5), 0), ((0,), None)):

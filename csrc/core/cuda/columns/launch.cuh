@@ -98,7 +98,7 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const SourceOf<O>&
       constexpr int kLeavesOfSteps = loads_vectors(A) ? 2 : 4;
       auto a = columns_args<O, Acc, A>(plan, p, source, sink);
       if constexpr (loads_vectors(A)) a.wide_store = has_wide_stores<In>(plan, p, sink.to, vector_width<In>);
-      if constexpr (kernels::have_columns_of_one_step(types_of_instance<O, In, Acc>(), A)) {
+      if constexpr (A != Access::Segmented) {
         if (plan.as<ColumnsPlan>().batch_leaves == tuning::kLoadsInFlight) {
           return start(columns<O, In, Acc, A, tuning::kLoadsInFlight, 1>, a, l);
         }

@@ -72,10 +72,11 @@ inline cudaError_t start_wide_products(const exact::WideProductsPlan& products, 
                            {ReducedIndex<Access::Strided>(layout), ReducedIndex<Access::Strided>(factors.layout), 0},
                            sink,
                            static_cast<int64_t*>(b.scratch)};
+  if (products.unit_elements == 0) return start(exact_few_wide_products, a, l);
   const cudaError_t status = start(exact_wide_products, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
-  const int64_t ctas = (layout.outputs - 1) / exact::kWideProductsWarps + 1;
-  return start(exact_finish_wide_products, a, Launch{ctas, plan.block, 0, l.stream, l.dependent});
+  return start(exact_finish_wide_products, a,
+               Launch{layout.outputs, exact::kWideProductsFinishWarps * kWarp, 0, l.stream, l.dependent});
 }
 
 // In: the type of elements of up to 32 bits, or double.

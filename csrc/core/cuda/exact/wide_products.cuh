@@ -54,6 +54,13 @@ __device__ __forceinline__ void add_across_warp(Expansion& sum, Digits digits) {
   }
 }
 
+// A word of which the upper half has gone to the next one, so that any number of them add up.
+__device__ __forceinline__ int64_t with_carry(const int64_t* words, int d) {
+  const bool has_next = d < Products::kDigits - 1, has_last = d > 0 && d < Products::kDigits;
+  const int64_t own = has_next ? words[d] & exact::kDigitMask : words[d];
+  return own + (has_last ? words[d - 1] >> exact::kDigitBits : 0);
+}
+
 __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp)
     exact_wide_products(const __grid_constant__ WideProductsArgs a) {
   __shared__ int64_t words_of_warps[exact::kWideProductsWarps][Products::kWords];
@@ -89,33 +96,61 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp)
   __syncwarp();
   if (lane == 0) {
     for (const double term : sum.term) spill<Products>(digits, term);
-    if (a.units > 1) exact::normalize<Products>(words);  // so that any number of them add up
   }
   __syncwarp();
   if (a.units == 1) return finish_by_warp<Products>(a.sink, a.kept.out(output), words);
   int64_t* const to = a.partials + (output * a.units + unit) * Products::kWords;
-  for (int d = lane; d < Products::kWords; d += kWarp) to[d] = words[d];
+  for (int d = lane; d < Products::kWords; d += kWarp) to[d] = with_carry(words, d);
 }
 
-// A warp adds up the units of an output.
+// An output to a lane.
 __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp)
+    exact_few_wide_products(const __grid_constant__ WideProductsArgs a) {
+  const int64_t output = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  int64_t word[Products::kWords] = {};
+  wait_for_previous_kernel();
+  allow_next_kernel_if_small();
+  if (output >= a.outputs) return;
+  const Two place = a.kept.in(output);
+#pragma unroll 1
+  for (int64_t i = 0; i < a.n; ++i) {
+    const double x = a.own[place.own + a.reduced.own.at(i)], y = a.other[place.other + a.reduced.other.at(i)];
+    if (exact::is_special(x) || exact::is_special(y)) {
+      ++word[Products::kDigits + exact::special_of(x * y)];
+    } else {
+      exact::split_product(x, y, [&](int d, int64_t piece) { word[d] += piece; });
+    }
+  }
+  const auto bits = exact::round_words<Products>([&](int d) { return word[d]; }, 1, exact::target_of(a.sink.type));
+  exact::store_bits(a.sink.out, a.kept.out(output), a.sink.type, bits);
+}
+
+// A CTA adds up the units of an output, a warp some of them.
+__global__ void __launch_bounds__(exact::kWideProductsFinishWarps* kWarp)
     exact_finish_wide_products(const __grid_constant__ WideProductsArgs a) {
-  __shared__ int64_t words_of_warps[exact::kWideProductsWarps][Products::kWords];
+  constexpr int kOfLane = (Products::kWords + kWarp - 1) / kWarp;
+  __shared__ int64_t words[Products::kWords];
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
-  const int64_t output = static_cast<int64_t>(blockIdx.x) * exact::kWideProductsWarps + warp;
+  for (int d = threadIdx.x; d < Products::kWords; d += blockDim.x) words[d] = 0;
+  __syncthreads();
   wait_for_previous_kernel();
   allow_next_kernel();
-  if (output >= a.outputs) return;
-  int64_t* const words = words_of_warps[warp];
-  const int64_t* const from = a.partials + output * a.units * Products::kWords;
-  for (int d = lane; d < Products::kWords; d += kWarp) {
-    int64_t of_units = 0;
-#pragma unroll 8
-    for (int64_t unit = 0; unit < a.units; ++unit) of_units += from[unit * Products::kWords + d];
-    words[d] = of_units;
+  const int64_t* const from = a.partials + blockIdx.x * a.units * Products::kWords;
+  int64_t sum[kOfLane] = {};
+#pragma unroll 4
+  for (int64_t unit = warp; unit < a.units; unit += exact::kWideProductsFinishWarps) {
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      const int d = lane + i * kWarp;
+      if (d < Products::kWords) sum[i] += from[unit * Products::kWords + d];
+    }
   }
-  __syncwarp();
-  finish_by_warp<Products>(a.sink, a.kept.out(output), words);
+#pragma unroll
+  for (int i = 0; i < kOfLane; ++i) {
+    if (sum[i] != 0) Digits{words, 1}.add_to_word(lane + i * kWarp, sum[i]);
+  }
+  __syncthreads();
+  if (warp == 0) finish_by_warp<Products>(a.sink, a.kept.out(blockIdx.x), words);
 }
 
 }  // namespace torch_reduce::cuda

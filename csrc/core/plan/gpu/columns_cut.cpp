@@ -56,7 +56,7 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   columns(plan).log_across = log2_above(cut.across);
 
   // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
-  const bool one_step = l.n <= kLeaves && kernels::have_columns_of_one_step(kernels::types_of(p), plan.access);
+  const bool one_step = plan.access != Access::Segmented && l.n <= kLeaves;
   const bool vector = loads_vectors(plan.access);
   const int loads = vector ? kLoadsInFlight : kColumnsElementwiseLoads;
   columns(plan).batch_leaves = one_step ? kLoadsInFlight : loads / kSteps;

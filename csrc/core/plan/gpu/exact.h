@@ -35,7 +35,7 @@ struct ColumnsPlan {
   int finish_log_across = 0, finish_block = 0;  // of the kernel that adds up units
 };
 
-// A warp has so many products of an output, all of them or a unit.
+// A warp has so many products of an output, all of them or a unit; or, where that is 0, a lane has an output.
 struct WideProductsPlan {
   int64_t unit_elements = 0;
 };

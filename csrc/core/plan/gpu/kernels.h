@@ -111,17 +111,12 @@ constexpr bool packs_columns(const Types& t, Access a) {
   return adds_packed(t) && size_of(t.in) == 1 && loads_vectors(a);
 }
 
-// Whether a lane may have so many elements of scattered rows, and so many rows. Two sizes serve few kernels' rows.
+// Whether a lane may have so many elements of each of so many scattered rows. One size serves rare operators' rows.
 constexpr bool have_scattered_rows(const Types& t, int elements, int rows) {
-  return !are_few(t) || (elements * rows == 16 && (elements == 2 || elements == 8));
+  return !are_few(t) || (elements == tuning::kShortRowsElements && rows == tuning::scattered_rows_of_lane(elements));
 }
 // Outputs of one element, between layouts.
 constexpr bool have_copies(const Types& t) { return !are_few(t) && t.op.role == Role::None; }
-
-// Whether columns whose leaves have one element each have a kernel of their own.
-constexpr bool have_columns_of_one_step(const Types& t, Access a) {
-  return have_columns(t, a) && a != Access::Segmented && !(are_few(t) && a == Access::Strided);
-}
 
 // Columns of which a thread has all elements: as many as its registers hold the values of.
 constexpr bool have_stacked_columns(const Types& t, Access a) {

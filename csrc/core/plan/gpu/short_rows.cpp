@@ -26,16 +26,16 @@ void plan_unaligned(Plan& plan, const Problem& p, const Gpu& gpu) {
   plan.shared_bytes = kShortRowsWarps * (ceil_div(of_warp * row_bytes, 16) * 16 + 2 * 16);
 }
 
-// A lane's part of scattered rows of n elements: the smallest that holds a row, or 8 elements of one.
+// A lane's part of scattered rows of n elements: all of a row, if rows are many and that is not more than 8, or 8.
 void share_scattered(ShortRowsPlan& rows, const kernels::Types& types, int64_t n, bool many) {
-  const auto exists = [&] { return kernels::have_scattered_rows(types, rows.lane_elements, rows.lane_rows); };
-  const auto take = [&](int elements) {
-    rows.lane_elements = elements;
-    rows.lane_rows = scattered_rows_of_lane(elements);
-  };
-  if (many) take(static_cast<int>(std::min<int64_t>(power_of_two_above(std::max<int64_t>(n, 1)), kShortRowsElements)));
-  while (!exists() && rows.lane_elements < kShortRowsElements) take(2 * rows.lane_elements);
-  if (!exists()) take(kShortRowsElements);  // several where one would do
+  if (many) {
+    rows.lane_elements =
+        static_cast<int>(std::min<int64_t>(power_of_two_above(std::max<int64_t>(n, 1)), kShortRowsElements));
+    rows.lane_rows = scattered_rows_of_lane(rows.lane_elements);
+  }
+  if (kernels::have_scattered_rows(types, rows.lane_elements, rows.lane_rows)) return;
+  rows.lane_elements = kShortRowsElements;
+  rows.lane_rows = scattered_rows_of_lane(rows.lane_elements);
 }
 
 bool plan_copies(Plan& plan, const Layout& l) {

@@ -52,6 +52,9 @@ constexpr int kProductLoads = 2, kProductElements = 8, kProductColumnsLoads = 4;
 constexpr int kWideProductsLoads = 4;
 constexpr int kWideProductsWarps = 8;
 constexpr int64_t kWideProductsWarpsPerSm = 24, kWideProductsLeast = 1 << 10, kWideProductsMost = int64_t{1} << 25;
+// Outputs of so many have a lane each; and the warps that add up the units of one.
+constexpr int64_t kWideProductsOfLane = 32;
+constexpr int kWideProductsFinishWarps = 16;
 
 // Rows of up to so many elements share a warp, also where 16 bytes at a time would take one for each.
 constexpr int64_t kShortRowsMost = 128;
