@@ -45,7 +45,7 @@ class Sums {
   static constexpr int kLine = 2 * 64 / sizeof(T) <= kVectorBytes ? 64 / sizeof(T) : kVectorBytes / 2;
 
   void start(int64_t count) {
-    for (int64_t j = 0; j < count; ++j) sum_[j] = 0, high_[j] = 0, low_[j] = kNoMagnitude;
+    for (int64_t j = 0; j < count; ++j) sum_[j] = 0, high_[j] = 0, low_[j] = kMax;
     if constexpr (has_rest) {
       for (int64_t j = 0; j < count; ++j) error_[j] = 0;
     }
@@ -56,10 +56,10 @@ class Sums {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
     TR_VECTORIZE
     for (int64_t j = 0; j < count; ++j) {
-      const Magnitude m[] = {magnitude_of(a[j]), magnitude_of(b[j]), magnitude_of(c[j]), magnitude_of(d[j])};
-      high_[j] = larger(larger(larger(m[0], m[1]), larger(m[2], m[3])), high_[j]);
-      const Magnitude low = smaller(zero_last(m[1]), smaller(zero_last(m[0]), low_[j]));
-      low_[j] = smaller(zero_last(m[3]), smaller(zero_last(m[2]), low));
+      const Bits m[] = {magnitude_of(a[j]), magnitude_of(b[j]), magnitude_of(c[j]), magnitude_of(d[j])};
+      high_[j] = larger(high_[j], larger(larger(m[0], m[1]), larger(m[2], m[3])));
+      low_[j] = smaller(low_[j],
+                        smaller(smaller(zero_last(m[0]), zero_last(m[1])), smaller(zero_last(m[2]), zero_last(m[3]))));
     }
     if constexpr (has_rest) {
       TR_VECTORIZE
@@ -87,9 +87,9 @@ class Sums {
   // Consecutive elements, x[i] to sum i % kLine: `steps` times kAtOnce lines of kLine. What is kept of the sums stays
   // in registers. The elements so many bytes ahead are fetched, if any are.
   __attribute__((noinline)) void add_lines(const T* x, int64_t steps, int64_t ahead) {
-    using Words = Vector<Magnitude>;
+    using Words = Vector<Bits>;
     using Doubles = Vector<double>;
-    constexpr int kWords = kLine / kLanes<Magnitude>, kDoubles = kLine / kLanes<double>;
+    constexpr int kWords = kLine / kLanes<Bits>, kDoubles = kLine / kLanes<double>;
     Words high[kWords], low[kWords];
     Doubles sum[kDoubles], error[kDoubles];
     __builtin_memcpy(high, high_, sizeof(high));
@@ -102,9 +102,10 @@ class Sums {
       for (int w = 0; w < kWords; ++w) {
         TR_UNROLL
         for (int i = 0; i < kAtOnce; ++i) {
-          const auto bits = load<Bits>(reinterpret_cast<const Bits*>(x + i * kLine + w * kLanes<Bits>)) & kMax;
-          high[w] = larger(reinterpret_cast<Words>(bits), high[w]);
-          low[w] = smaller(zero_last(reinterpret_cast<Words>(bits)), low[w]);
+          const Words bits = load<Bits>(reinterpret_cast<const Bits*>(x + i * kLine + w * kLanes<Bits>));
+          const Words magnitude = bits & kMax, order = zero_last(magnitude);
+          high[w] = larger(high[w], magnitude);
+          low[w] = smaller(low[w], order);
         }
       }
       TR_UNROLL
@@ -148,15 +149,11 @@ class Sums {
   TR_HD bool is_exact(int64_t j, int log_n) const {
     constexpr int kDigits = std::numeric_limits<double>::digits;
     // Exponent fields: a subnormal's unit is that of the smallest normal numbers.
-    const Bits high = bit_cast<Bits>(high_[j]);
-    const int top = larger(static_cast<int>(high >> kFraction), 1);
+    const int top = larger(static_cast<int>(high_[j] >> kFraction), 1);
     const int bottom = larger(static_cast<int>(zero_first(low_[j]) >> kFraction), 1);
     const int bits = top - bottom + kFraction + 1 + log_n;
-    if constexpr (has_rest) {
-      const bool is_number = sum_[j] == sum_[j];
-      return (bits + log_n <= 2 * kDigits) & (top + log_n <= 2 * Ieee<T>::kBias) & is_number;
-    }
-    return (bits <= kDigits) & (high < kInf);
+    if constexpr (has_rest) return (bits + log_n <= 2 * kDigits) & (top + log_n <= 2 * Ieee<T>::kBias);
+    return (bits <= kDigits) & (high_[j] < kInf);
   }
   TR_HD Nearest nearest(int64_t j) const {
     if constexpr (has_rest) {
@@ -173,27 +170,24 @@ class Sums {
   static constexpr Bits kMax = std::numeric_limits<Bits>::max();
   static constexpr Bits kInf = static_cast<Bits>(static_cast<Bits>(2 * Ieee<T>::kBias + 1) << kFraction);
 
-  // Of a bit pattern without its sign: as an integer, which has NaN last; of fp64 as it is, as AVX2 compares no others
-  // of 64 bits in one instruction. Where one of two is NaN, larger() and smaller() give the second.
-  using Magnitude = std::conditional_t<has_rest, double, Bits>;
-  static constexpr Magnitude kNoMagnitude = has_rest ? std::numeric_limits<Magnitude>::infinity() : kMax;
-
-  static TR_HD Magnitude magnitude_of(const T& x) {
-    return bit_cast<Magnitude>(static_cast<Bits>(bit_cast<Bits>(x) & kMax));
+  static TR_HD Bits magnitude_of(const T& x) {
+    Bits bits;
+    __builtin_memcpy(&bits, &x, sizeof(bits));
+    return static_cast<Bits>(bits & kMax);
   }
-  // The order of magnitudes, but for zeros, which come last, or are NaN; and back, as bits.
-  static constexpr auto kAdded = static_cast<std::make_unsigned_t<Bits>>(has_rest ? -1 : kMax);
-  static TR_HD Magnitude zero_last(Magnitude magnitude) {
+  // The order of magnitudes, but for zeros, which come last; and back.
+  static TR_HD Bits zero_last(Bits magnitude) {
     using Unsigned = std::make_unsigned_t<Bits>;
-    return bit_cast<Magnitude>(static_cast<Bits>(bit_cast<Unsigned>(magnitude) + kAdded));
+    return static_cast<Bits>(static_cast<Unsigned>(magnitude) + static_cast<Unsigned>(kMax));
   }
-  static TR_HD Vector<Magnitude> zero_last(Vector<Magnitude> magnitude) {
+  static TR_HD Vector<Bits> zero_last(Vector<Bits> magnitude) {
     using Unsigned = Vector<std::make_unsigned_t<Bits>>;
-    return reinterpret_cast<Vector<Magnitude>>(reinterpret_cast<Unsigned>(magnitude) + kAdded);
+    constexpr auto kAdded = static_cast<std::make_unsigned_t<Bits>>(kMax);
+    return reinterpret_cast<Vector<Bits>>(reinterpret_cast<Unsigned>(magnitude) + kAdded);
   }
-  static TR_HD Bits zero_first(Magnitude magnitude) {
+  static TR_HD Bits zero_first(Bits magnitude) {
     using Unsigned = std::make_unsigned_t<Bits>;
-    return static_cast<Bits>(bit_cast<Unsigned>(magnitude) - kAdded);
+    return static_cast<Bits>(static_cast<Unsigned>(magnitude) - static_cast<Unsigned>(kMax));
   }
   template <class U>
   static TR_HD U larger(U a, U b) {
@@ -211,7 +205,7 @@ class Sums {
   }
 
   double sum_[kMostSums], error_[has_rest ? kMostSums : 1];
-  Magnitude high_[kMostSums], low_[kMostSums];  // the largest magnitude, and the smallest but for zero
+  Bits high_[kMostSums], low_[kMostSums];  // the largest magnitude, and the smallest but for zero
 };
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE
