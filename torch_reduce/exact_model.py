@@ -56,16 +56,18 @@ def _halves(whole: np.ndarray) -> list[tuple[np.ndarray, int]]:
 
 def _sum_of_scaled(whole: np.ndarray, exponent: np.ndarray) -> Fraction:
     """The sum of ``whole * 2**(exponent - 53)``, of integers up to 54 bits."""
+    if len(whole) == 0:
+        return Fraction(0)
     order = np.argsort(exponent, kind="stable")
     starts = np.flatnonzero(np.diff(exponent[order], prepend=np.int64(-9999)))
-    total = Fraction(0)
-    if len(starts):
-        # Halves of 27 bits: sums of 2^36 of them fit an int64.
-        high = np.add.reduceat((whole >> 27)[order], starts)
-        low = np.add.reduceat((whole & (2**27 - 1))[order], starts)
-        for e, h, low_half in zip(exponent[order][starts].tolist(), high.tolist(), low.tolist(), strict=True):
-            total += ((h << 27) + low_half) * Fraction(2) ** (e - 53)
-    return total
+    # Halves of 27 bits: sums of 2^36 of them fit an int64.
+    high = np.add.reduceat((whole >> 27)[order], starts)
+    low = np.add.reduceat((whole & (2**27 - 1))[order], starts)
+    exponents = exponent[order][starts].tolist()
+    total = 0
+    for e, h, low_half in zip(exponents, high.tolist(), low.tolist(), strict=True):
+        total += ((h << 27) + low_half) << (e - exponents[0])
+    return total * Fraction(2) ** (exponents[0] - 53)
 
 
 def round_fraction(value: Fraction, dtype: torch.dtype) -> Tensor:

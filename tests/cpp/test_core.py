@@ -297,7 +297,7 @@ WRONG = {
     + [{"sizes": [2, 2, 4], "strides": [8, 4, 1], "dims": [2], "out_strides": s} for s in ([1, 1], [-1, 1], [2, -2])]
     + [{"op": "var_mean", "dims": [1], "out_second": s} for s in (1, -2, 3)],
     "unsupported_dtype": [{"types": (15, FLOAT)}, {"types": (FLOAT, 200)}, {"op": "mean", "types": (INT, INT)}]
-    + [{"op": "amax", "types": (FLOAT, DOUBLE)}, {"op": "sumsq", "mode": "exact", "types": (DOUBLE, DOUBLE)}],
+    + [{"op": "amax", "types": (FLOAT, DOUBLE)}],
     "unsupported_mode": [{"mode": 3}, {"op": "prod", "mode": "exact"}, {"scan": True, "dims": [1], "mode": "exact"}],
     "no_elements": [{"op": "amax", "sizes": [4, 0], "dims": [1]}],
     "misaligned_pointer": [{"skew": 2}],

@@ -145,14 +145,13 @@ def test_refused_output_types(op, device):
         run(x, 1, dtype=torch.complex128, out=torch.empty_like(twin_of(op)(x, 1)))
     with pytest.raises(RuntimeError, match="shares memory"):
         run(x, 1, out=x[:, 0] if op in APART else x.real[:, 0])
-    with (
-        pytest.raises(NotImplementedError, match="exact") if op in TOGETHER else pytest.raises(ValueError, match="mode")
-    ):
-        run(x.to(torch.complex128), 1, mode="exact" if op in TOGETHER else "fast")
+    with pytest.raises(ValueError, match="mode"):
+        run(x, 1, mode="fast")
 
 
-def test_exact_squares(device):
-    x = numbers((4, 300), torch.complex64, device)
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)
+def test_exact_squares(dtype, device):
+    x = numbers((4, 300), dtype, device)
     parts = torch_reduce.sumsq(torch.view_as_real(x), [1, 2], mode="exact")
     assert_same_bits(torch_reduce.sumsq(x, 1, mode="exact"), parts)
 

@@ -117,7 +117,8 @@ def test_many_sizes(op, device):
 
 @pytest.mark.parametrize("op", DIFFERENTIABLE)
 def test_among_other_nodes(op, device):
-    """Before, after and beside nodes of torch's own, twice in one graph, with hooks, on saved tensors with hooks."""
+    """Before, after and beside nodes of torch's own, twice in one graph, with hooks; of every other operator also on
+    saved tensors with hooks."""
 
     def run(x):
         reduce = getattr(torch.ops.reduce, op)
@@ -128,8 +129,9 @@ def test_among_other_nodes(op, device):
 
     x = fill((4, 9), torch.float32, op="prod").to(device)
     expected = gradient(run, x)
-    assert_same_bits(gradient(run, x, compiled()), expected)
-    with torch.autograd.graph.saved_tensors_hooks(torch.neg, torch.neg):
+    is_other = DIFFERENTIABLE.index(op) % 2 == 1
+    on_saved = torch.autograd.graph.saved_tensors_hooks(torch.neg, torch.neg) if is_other else contextlib.nullcontext()
+    with on_saved:
         assert_same_bits(gradient(run, x, compiled()), expected)
 
 
