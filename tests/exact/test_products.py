@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 import torch
+from capabilities import assert_bits_of_every_capability
 from exact_cases import far_ties, finite_bits
 
 import torch_reduce
@@ -156,6 +157,14 @@ def test_fp64_cancels(device):
     x, other = (torch.cat([t, one]).to(device) for t, one in zip(both, tiny.split(1), strict=True))
     assert torch_reduce.dot(x, other, mode="exact").item() == 0  # 2^-1400, which rounds to zero
     check(x, other)
+
+
+@every_dtype
+def test_instruction_sets(dtype):
+    """Of vectors of products, of some that no few doubles hold, and of those left over."""
+    x, other = (torch.cat([fill((3, 1500), dtype, start=s), finite_bits(213, dtype, s).view(3, 71)], 1) for s in (1, 2))
+    expected = exact_dot_model(x, other, 1)
+    assert_bits_of_every_capability(lambda: torch_reduce.dot(x, other, 1, mode="exact"), expected, f"{dtype}")
 
 
 def test_fp64_and_zeros(device):

@@ -4,6 +4,7 @@
 #include "core/contract/exact/wide_products.h"
 #include "core/cpu/exact/products.h"
 #include "core/cpu/exact/superaccumulator.h"
+#include "core/cpu/simd/plain_leaves.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
@@ -15,22 +16,39 @@ class WideProductReader : public ProductReader {
   // Adds products first .. end of the first output, at most a block.
   void add(int64_t first, int64_t end, Superaccumulator<Format>& sum) {
     double own[kExactBlock], other[kExactBlock];
-    exact::Expansion near;
+    exact::Expansion<Vector<double>> lanes;
+    exact::Expansion<> near;
     for_each_run(first, end, [&](int64_t count, int64_t stride, int64_t other_stride) {
       const double* const factors = read(count, stride, other_stride, own, other);
-      for (int64_t i = 0; i < count; ++i) add_product(own[i], factors[i], near, sum);
+      int64_t i = 0;
+      for (; i + kLanes<double> <= count; i += kLanes<double>) {
+        if (add_products(load<double>(own + i), load<double>(factors + i), lanes, sum)) continue;
+        for (int64_t j = i; j < i + kLanes<double>; ++j) add_product(own[j], factors[j], near, sum);
+      }
+      for (; i < count; ++i) add_product(own[i], factors[i], near, sum);
     });
-    for (const double term : near.term) sum.add(term);
+    for (int i = 0; i < near.kTerms; ++i) {
+      sum.add(near.term[i]);
+      for (int lane = 0; lane < kLanes<double>; ++lane) sum.add(lanes.term[i][lane]);
+    }
   }
 
  private:
-  static void add_product(double a, double b, exact::Expansion& near, Superaccumulator<Format>& sum) {
-    const double product = a * b;
-    if (!exact::is_one_of_two(product)) {
-      if (!exact::is_nothing(a, b, product)) add_rare(a, b, sum);
-      return;
+  // Products in all lanes, if all of them are two doubles.
+  static bool add_products(Vector<double> a, Vector<double> b, exact::Expansion<Vector<double>>& lanes,
+                           Superaccumulator<Format>& sum) {
+    const Vector<double> product = a * b;
+    if (any_negative(~exact::is_two_doubles(a, b, product))) return false;
+    const auto left = lanes.add(product), other_left = lanes.template add<1>(exact::rest_of(a, b, product));
+    if (any_negative((left != 0) | (other_left != 0))) {
+      for (int lane = 0; lane < kLanes<double>; ++lane) sum.add(left[lane]), sum.add(other_left[lane]);
     }
-    const double left = near.add(product), other_left = near.add<1>(exact::other_of_two(a, b, product));
+    return true;
+  }
+  static void add_product(double a, double b, exact::Expansion<>& near, Superaccumulator<Format>& sum) {
+    const double product = a * b;
+    if (!exact::is_two_doubles(a, b, product)) return add_rare(a, b, sum);
+    const double left = near.add(product), other_left = near.add<1>(exact::rest_of(a, b, product));
     if (left != 0) sum.add(left);
     if (other_left != 0) sum.add(other_left);
   }

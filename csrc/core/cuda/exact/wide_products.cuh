@@ -11,7 +11,7 @@
 
 namespace torch_reduce::cuda {
 
-using exact::Expansion;
+using Expansion = exact::Expansion<>;
 using exact::Products;
 
 struct WideProductsArgs {
@@ -31,11 +31,8 @@ static __device__ __noinline__ void spill_product(Digits digits, double a, doubl
 
 __device__ __forceinline__ void add_product(double a, double b, Expansion& sum, Digits digits) {
   const double product = a * b;
-  if (!exact::is_one_of_two(product)) {
-    if (!exact::is_nothing(a, b, product)) spill_product(digits, a, b);
-    return;
-  }
-  const double left = sum.add(product), other_left = sum.add<1>(exact::other_of_two(a, b, product));
+  if (!exact::is_two_doubles(a, b, product)) return spill_product(digits, a, b);
+  const double left = sum.add(product), other_left = sum.add<1>(exact::rest_of(a, b, product));
   if (left != 0) spill<Products>(digits, left);
   if (other_left != 0) spill<Products>(digits, other_left);
 }
