@@ -206,7 +206,7 @@ def test_every_mode(core, device, shape, dim, dtype):
 
 
 def test_exact_squares(core, device):
-    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+    for dtype in FLOATING:
         x = fill((40, 3000), dtype, device=device)
         for dim in (0, 1):
             status, actual = call(core, x, dim, "sumsq", "exact", torch.float64, 2)
