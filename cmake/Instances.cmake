@@ -87,4 +87,4 @@ endforeach()
 set(_of "(const exact::ExactPlan&, const Problem&, const Buffers&, cudaStream_t, bool)")
 torch_reduce_instance(
   exact_products exact/launch_products.cuh "launch_exact_products<Half>${_of}" "launch_exact_products<BFloat16>${_of}"
-  "launch_exact_products<float>${_of}" "launch_exact_products<double>${_of}")
+  "launch_exact_products<float>${_of}")

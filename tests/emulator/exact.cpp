@@ -3,6 +3,7 @@
 // clang-format off: the emulator's names come before the kernels
 #include "emulator.h"
 #include "core/cuda/exact/launch_products.cuh"
+#include "core/cuda/exact/wide_products.cu"
 #include "core/problem/build_problem.h"
 // clang-format on
 
@@ -92,7 +93,7 @@ extern "C" int emulate_products(int in_type, int out_type, int ndim, const int64
     } else if (p.in == DType::BFloat16) {
       status = cuda::launch_exact_products<BFloat16>(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::Float64) {
-      status = cuda::launch_exact_products<double>(plan, p, buffers, nullptr, true);
+      status = cuda::launch_wide_products(plan, p, buffers, nullptr, true);
     } else {
       status = cuda::launch_exact_products<float>(plan, p, buffers, nullptr, true);
     }

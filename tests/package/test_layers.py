@@ -16,6 +16,7 @@ LAYERS = [
     "core/plan",
     "core/plan/tuning",
     "core/plan/gpu",
+    "core/plan/gpu/exact",
     "core/plan/gpu/select",
     "core/plan/gpu/choose",
     "core/plan/cpu",

@@ -3,7 +3,6 @@
 
 #include "core/cuda/exact/launch.cuh"
 #include "core/cuda/exact/products.cuh"
-#include "core/cuda/exact/wide_products.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -59,27 +58,6 @@ cudaError_t start_products(const exact::ColumnsPlan& cut, const exact::ExactPlan
                                                     l);
 }
 
-inline cudaError_t start_wide_products(const exact::WideProductsPlan& products, const exact::ExactPlan& plan,
-                                       const Layout& layout, const Factors& factors, const Buffers& b,
-                                       const ExactSink& sink, const Launch& l) {
-  const WideProductsArgs a{static_cast<const double*>(b.in),
-                           static_cast<const double*>(factors.data),
-                           layout.n,
-                           layout.outputs,
-                           plan.units,
-                           products.unit_elements,
-                           {{layout, 0}, {factors.layout, 0}},
-                           {ReducedIndex<Access::Strided>(layout), ReducedIndex<Access::Strided>(factors.layout), 0},
-                           sink,
-                           static_cast<int64_t*>(b.scratch)};
-  if (products.unit_elements == 0) return start(exact_few_wide_products, a, l);
-  const cudaError_t status = start(exact_wide_products, a, l);
-  if (status != cudaSuccess || plan.units == 1) return status;
-  return start(exact_finish_wide_products, a,
-               Launch{layout.outputs, exact::kWideProductsFinishWarps * kWarp, 0, l.stream, l.dependent});
-}
-
-// In: the type of elements of up to 32 bits, or double.
 template <class In>
 cudaError_t launch_exact_products(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                                   bool dependent) {
@@ -89,12 +67,9 @@ cudaError_t launch_exact_products(const exact::ExactPlan& plan, const Problem& p
   return std::visit(
       [&](const auto& kernel) -> cudaError_t {
         using Kernel = std::decay_t<decltype(kernel)>;
-        constexpr bool kIsWide = std::is_same<In, double>::value;
-        if constexpr (kIsWide && std::is_same<Kernel, exact::WideProductsPlan>::value) {
-          return start_wide_products(kernel, plan, p.layout, factors, b, sink, l);
-        } else if constexpr (kIsWide || std::is_same<Kernel, std::monostate>::value ||
-                             std::is_same<Kernel, exact::WideProductsPlan>::value ||
-                             std::is_same<Kernel, exact::ShortRowsPlan>::value) {
+        if constexpr (std::is_same<Kernel, std::monostate>::value ||
+                      std::is_same<Kernel, exact::ShortRowsPlan>::value ||
+                      std::is_same<Kernel, exact::WideProductsPlan>::value) {
           return cudaSuccess;  // planned for nothing
         } else {
           return start_products<In>(kernel, plan, p.layout, factors, b, sink, l);

@@ -1,6 +1,7 @@
 #include "core/cuda/launch/launch.h"
 
 #include "core/contract/scans.h"
+#include "core/cuda/exact/wide_products.h"
 
 namespace torch_reduce::cuda {
 namespace {
@@ -33,10 +34,10 @@ cudaError_t launch_plan(const Plan& plan, const Problem& p, const Buffers& b, cu
 
 cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                         bool dependent) {
+  if (has_wide_products(p)) return launch_wide_products(plan, p, b, stream, dependent);
   if (multiplies(p)) {
     return p.in == DType::Float16    ? launch_exact_products<Half>(plan, p, b, stream, dependent)
            : p.in == DType::BFloat16 ? launch_exact_products<BFloat16>(plan, p, b, stream, dependent)
-           : p.in == DType::Float64  ? launch_exact_products<double>(plan, p, b, stream, dependent)
                                      : launch_exact_products<float>(plan, p, b, stream, dependent);
   }
   switch (p.in) {

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/contract/exact/wide_products.h"
 #include "core/contract/integers.h"
 #include "core/plan/gpu/detail.h"
+#include "core/plan/gpu/exact/wide_products.h"
 #include "core/plan/tuning/exact.h"
 #include "core/plan/tuning/kernels.h"
 
@@ -198,38 +198,6 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const int64_t wanted_groups = std::min<int64_t>(groups(), power_of_two_above(plan.units));
   c.finish_block = std::max(kWarp, static_cast<int>(wanted_groups << c.finish_log_across));
   plan.kernel = c;
-}
-
-// As many warps as an SM holds, as far as each has enough to do.
-ExactPlan plan_wide_products(const Problem& p, const Gpu& gpu, const Constraint& c) {
-  if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products of fp64 have rows alone");
-  if (c.vector == 1) planning::refuse("products of fp64 are read by elements");
-  const Layout& l = p.layout;
-  ExactPlan plan;
-  plan.block = kWideProductsWarps * kWarp;
-  plan.launches = 1;
-  const int64_t warps = std::max<int64_t>(gpu.sms, 1) * kWideProductsWarpsPerSm;
-  const int64_t in_bytes = l.n * static_cast<int64_t>(sizeof(double)) * (is_of_two(p) ? 2 : 1);
-  plan.expected_bytes = l.outputs * (in_bytes + static_cast<int64_t>(size_of(p.out)));
-  if (l.n <= kWideProductsOfLane && l.outputs > warps) {
-    plan.kernel = WideProductsPlan{};
-    plan.grid = ceil_div(l.outputs, plan.block);
-    return plan;
-  }
-  const int64_t most = ceil_div(std::max<int64_t>(l.n, 1), kWideProductsLeast);
-  const int64_t units = std::clamp<int64_t>(warps / l.outputs, 1, most);
-  const int64_t share = ceil_div(std::max<int64_t>(l.n, 1), units);
-  WideProductsPlan products;
-  products.unit_elements = std::min(ceil_div(share, kWarp) * kWarp, kWideProductsMost);
-  plan.units = ceil_div(std::max<int64_t>(l.n, 1), products.unit_elements);
-  plan.kernel = products;
-  plan.grid = ceil_div(l.outputs * plan.units, kWideProductsWarps);
-  if (plan.units > 1) {
-    plan.launches = 2;
-    plan.scratch_bytes = l.outputs * plan.units * Products::kWords * 8;
-    plan.expected_bytes += 2 * plan.scratch_bytes;
-  }
-  return plan;
 }
 
 void check_grid(const ExactPlan& plan, const Layout& l) {

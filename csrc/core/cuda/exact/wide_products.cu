@@ -1,0 +1,32 @@
+// From a plan to the arguments of wide_products.cuh.
+#include "core/cuda/exact/launch.cuh"
+#include "core/cuda/exact/wide_products.cuh"
+#include "core/cuda/exact/wide_products.h"
+
+namespace torch_reduce::cuda {
+
+cudaError_t launch_wide_products(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                                 bool dependent) {
+  const auto* products = std::get_if<exact::WideProductsPlan>(&plan.kernel);
+  if (products == nullptr) return cudaSuccess;  // there is no output
+  const Layout& own = p.layout;
+  const Layout other = layout_of_factors(p);
+  const WideProductsArgs a{static_cast<const double*>(b.in),
+                           static_cast<const double*>(is_of_two(p) ? b.other : b.in),
+                           own.n,
+                           own.outputs,
+                           plan.units,
+                           products->unit_elements,
+                           {{own, 0}, {other, 0}},
+                           {ReducedIndex<Access::Strided>(own), ReducedIndex<Access::Strided>(other), 0},
+                           make_exact_sink(plan, p, b),
+                           static_cast<int64_t*>(b.scratch)};
+  const Launch l{plan.grid, plan.block, 0, stream, dependent};
+  if (products->unit_elements == 0) return start(exact_few_wide_products, a, l);
+  const cudaError_t status = start(exact_wide_products, a, l);
+  if (status != cudaSuccess || plan.units == 1) return status;
+  return start(exact_finish_wide_products, a,
+               Launch{own.outputs, exact::kWideProductsFinishWarps * kWarp, 0, stream, dependent});
+}
+
+}  // namespace torch_reduce::cuda
