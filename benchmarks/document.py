@@ -272,7 +272,8 @@ def documents() -> dict[Path, dict[str, str]]:
     return {
         ROOT / "README.md": readme_blocks(load("cuda")),
         ROOT / "docs" / "operators.md": {"operators": operators.table()},
-        ROOT / "docs" / "exact.md": exact_blocks(load("exact")),
+        ROOT / "docs" / "exact.md": exact_blocks(load("exact"))
+        | {"exact products": of_suite("products", "`torch` and `inductor` compute in fp64")},
         ROOT / "docs" / "performance.md": target_blocks(load("cuda"), load("cpu"), load("cpu_avx2"))
         | random_blocks(load("random"))
         | {"scans": scans(load("scans")), "models": made_of_reductions(load("models"))}

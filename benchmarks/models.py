@@ -1,7 +1,8 @@
 """Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
 
 With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite selections`, topk; with
-`--suite training`, a step of a GPT, which is in no graph (suites/training.py). All else runs in CUDA graphs on cold
+`--suite products`, exact dot and sumsq; with `--suite training`, a step of a GPT, which is in no graph
+(suites/training.py). All else runs in CUDA graphs on cold
 inputs, one contender after the other; liger-kernel is one where it is installed, but for cross_entropy, in which it
 waits for the GPU. The limit is the time to read the inputs and write the results once.
 """
@@ -180,14 +181,28 @@ def of_two() -> Iterator[Work]:
                 lambda x, m, d=dims: torch_reduce.sum(x, d, where=m), lambda x, m, d=dims: torch.where(m, x, 0).sum(d),
                 kept * dtype.itemsize, Beside(some), n,
             )  # fmt: skip
-            if n < 1 << 26:
-                continue
+
+
+def exact_products() -> Iterator[Work]:
+    """Beside torch's in fp64, which round each product of fp64 elements and each addition."""
+    shapes = [((1 << 12,), None), *SHAPES, ((1 << 20, 8), (1,))]
+    for dtype in (torch.float16, BF16, F32, torch.float64):
+        for shape, dims in shapes:
+            n = math.prod(shape)
+            kept = 1 if dims is None else math.prod(s for d, s in enumerate(shape) if d not in dims)
+            where = f"/{'all' if dims is None else ','.join(map(str, dims))}"
             yield Work(
-                f"dot exact {where}", shape, dtype,
+                f"exact dot {where}", shape, dtype,
                 lambda x, y, d=dims: torch_reduce.dot(x, y, d, mode="exact"),
                 lambda x, y, d=dims: (x.double() * y).sum(d).to(x.dtype),
                 kept * dtype.itemsize, Beside(torch.randn_like), n * dtype.itemsize,
             )  # fmt: skip
+            if n == 1 << 26:
+                yield Work(
+                    f"exact sumsq {where}", shape, dtype,
+                    lambda x, d=dims: torch_reduce.sumsq(x, d, mode="exact"),
+                    lambda x, d=dims: x.double().square().sum(d).to(x.dtype), kept * dtype.itemsize,
+                )  # fmt: skip
 
 
 def measure(work: Work, limit: Limit, flush: Flush, rounds: int) -> dict:
@@ -247,6 +262,10 @@ def of_selections(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> 
     yield from each(list(selections()), limit, flush, arguments)
 
 
+def of_products(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    yield from each(list(exact_products()), limit, flush, arguments)
+
+
 def of_family(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
     device = torch.device("cuda")
     for group in tqdm(family.groups(), disable=None):
@@ -257,7 +276,13 @@ def of_training(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> It
     yield training.measure(max(arguments.rounds, 20), torch.device("cuda"))
 
 
-SUITES = {"models": of_models, "selections": of_selections, "family": of_family, "training": of_training}
+SUITES = {
+    "models": of_models,
+    "selections": of_selections,
+    "products": of_products,
+    "family": of_family,
+    "training": of_training,
+}
 
 
 def parse(argv: list[str] | None = None) -> argparse.Namespace:

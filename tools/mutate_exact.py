@@ -1,10 +1,11 @@
 """Changes one constant of the exact method at a time and shows that a test fails for each.
 
-    python tools/mutate_exact.py [cpu] [kernels] [--only WORDS ...]
+    python tools/mutate_exact.py [cpu] [kernels] [products] [--only WORDS ...]
 
 Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
 test_sums.py and test_accumulator.py of tests/exact; `kernels` mutates the format, the rounding and the CUDA kernels,
-and runs these on the CPU by test_emulated*.py there. Ends with 1 if a mutant survives.
+and runs these on the CPU by test_emulated*.py there; `products` mutates the CUDA kernels of fp64 products. Ends with 1
+if a mutant survives.
 """
 
 import argparse
@@ -21,7 +22,8 @@ COPY = ROOT / "build" / "mutants"
 FORMAT = "csrc/core/contract/exact/format.h"
 ROUND = "csrc/core/contract/exact/round.h"
 TUNING = "csrc/core/plan/tuning/exact.h"
-BLOCK = "csrc/core/cpu/exact/block.h"
+CPU_SUMS = "csrc/core/cpu/exact/sums.h"
+CPU_SLICES = "csrc/core/cpu/exact/slices.h"
 SLICES = "csrc/core/cuda/exact/slices.cuh"
 DIGITS = "csrc/core/cuda/exact/digits.cuh"
 FINISH = "csrc/core/cuda/exact/finish.cuh"
@@ -32,15 +34,32 @@ WARP_ROWS = "csrc/core/cuda/exact/warp_rows.cuh"
 COLUMNS = "csrc/core/cuda/exact/columns.cuh"
 SHORT_COLUMNS = "csrc/core/cuda/exact/short_columns.cuh"
 SHORT_ROWS = "csrc/core/cuda/exact/short_rows.cuh"
+PRODUCT_SLICES = "csrc/core/cuda/exact/product_slices.cuh"
+WIDE_PRODUCTS = "csrc/core/cuda/exact/wide_products.cuh"
 # The file, what to replace, by what, and what that is.
 MUTANTS = {
     "cpu": [
-        (BLOCK, "constexpr int kExact = 53;", "constexpr int kExact = 55;", "the width of a double"),
-        (BLOCK, "kSliceBits = kExact - kBlockBits - 1", "kSliceBits = kExact - kBlockBits + 4", "the width of a slice"),
-        (BLOCK, "kFraction + 1 + kBlockBits <= kExact", "kFraction + 1 <= kExact", "the room for a block's sum"),
-        (BLOCK, "(bottom < 1 ? 1 : bottom)", "(bottom + 24)", "the smallest exponent of a block"),
-        (BLOCK, "kHighestCut = 1023 - kExact", "kHighestCut = 1023", "the largest number that is cut into slices"),
-        (BLOCK, "if (largest >= kInf)", "if (largest > kInf)", "infinite elements of a block"),
+        (CPU_SUMS, "kDigits = std::numeric_limits<double>::digits", "kDigits = 55", "the width of a double"),
+        (
+            CPU_SUMS,
+            "top - bottom + kFraction + 1 + log_n;",
+            "top - bottom + kFraction + 1;",
+            "the room for a block's sum",
+        ),
+        (
+            CPU_SUMS,
+            "(zero_first(low_[j]) >> kFraction), 1)",
+            "(zero_first(low_[j]) >> kFraction), 1) + 24",
+            "low units",
+        ),
+        (CPU_SUMS, "(high_[j] < kInf)", "(high_[j] <= kInf)", "infinite elements of a block"),
+        (CPU_SLICES, "digits - kLogExactBlock - 1", "digits - kLogExactBlock + 4", "the width of a slice"),
+        (
+            CPU_SLICES,
+            "1023 - std::numeric_limits<double>::digits;",
+            "1023;",
+            "the largest number that is cut into slices",
+        ),
     ],
     "kernels": [
         (FORMAT, "using Single = Format<10, -149>", "using Single = Format<10, -148>", "the lowest bit of fp32"),
@@ -111,6 +130,24 @@ MUTANTS = {
         (COLUMNS, ".second -= carry[v] << kSliceBits;", ".second;", "the carry between slices"),
         (COLUMNS, "if (magnitude(x) < least) {", "if (magnitude(x) < least / 2) {", "what a column's slices hold"),
     ],
+    "products": [
+        (TUNING, "kMostAdds = 1 << 12", "kMostAdds = 1 << 20", "the flush interval"),
+        (TUNING, "kSlack = 4", "kSlack = -4", "the window's top"),
+        (PRODUCT_SLICES, "+ (kProductSlices - 1) * kSliceBits;", "+ 9;", "the lowest window"),
+        (PRODUCT_SLICES, "m[i] = 1.5 * power_of_two(unit - i * kSliceBits + 52)", "m[i] = 0", "the slices' units"),
+        (PRODUCT_SLICES, "{products, 2 * products, products}", "{products, products, products}", "the bits of M"),
+        (PRODUCT_SLICES, "|= __double_as_longlong(product[i]) |", "|= 0 |", "what is left of a product"),
+        (PRODUCT_SLICES, "kRoom = 126 - kSliceBits", "kRoom = 126", "what 128 bits hold of a sum"),
+        (PRODUCT_SLICES, "} else if (below != 0) {", "} else if (false) {", "what is below 128 bits of a sum"),
+        (PRODUCT_SLICES, "(slice[2] >> kSliceBits)", "0", "the carry between slices"),
+        (PRODUCT_SLICES, "while (__ballot_sync", "if (__ballot_sync", "how many windows products may have"),
+        (PRODUCT_SLICES, "mask = Across; mask < kWarp", "mask = Across; mask < kWarp / 2", "lanes of a column"),
+        (WIDE_PRODUCTS, "(1023 - 960) << 20", "(1023 - 1000) << 20", "the smallest product of two doubles"),
+        (WIDE_PRODUCTS, "(1023 + 990) << 20", "(1023 + 1023) << 20", "the largest product of two doubles"),
+        (WIDE_PRODUCTS, "words[d - 1] >> exact::kDigitBits : 0", "0 : 0", "a carry between words"),
+        (WIDE_PRODUCTS, "fit &= ", "fit |= ", "products that a lane's slices do not hold"),
+        (WIDE_PRODUCTS, "if (is_anything(left)) return", "if (false) return", "what is left of a lane's products"),
+    ],
 }
 
 
@@ -137,7 +174,18 @@ FIRST = (
 TESTS = {
     "cpu": [["tests/exact/test_sums.py", "tests/exact/test_accumulator.py", "-k", "cpu"]],
     "kernels": [[EMULATED + test for test in FIRST], [f"{EMULATED}{part}.py" for part in ("", "_ranges", "_rounding")]],
+    "products": [[EMULATED + "_products.py", "-k", "fp64 or float64"]],
 }
+
+
+def missing_texts() -> list[str]:
+    """A sentence for each mutant whose file does not hold what it replaces."""
+    return [
+        f"{what}: {name} does not hold {old!r}"
+        for mutants in MUTANTS.values()
+        for name, old, _, what in mutants
+        if not (ROOT / name).is_file() or old not in (ROOT / name).read_text()
+    ]
 
 
 def copy_tree() -> None:
@@ -183,16 +231,14 @@ def build() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="cpu, kernels; both if not given")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="cpu, kernels, products; all if not given")
     parser.add_argument("--only", nargs="+", default=[""], metavar="WORDS", help="mutants whose description holds any")
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(MUTANTS):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are cpu and kernels")
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are cpu, kernels and products")
     survived = 0
-    for part in MUTANTS:
-        for name, old, _, what in MUTANTS[part]:
-            if old not in (ROOT / name).read_text():
-                sys.exit(f"{what}: {name} does not hold {old!r}")
+    if missing := missing_texts():
+        sys.exit("\n".join(missing))
     for part in arguments.parts or MUTANTS:
         tests = TESTS[part]
         copy_tree()

@@ -1,7 +1,9 @@
 """The exact CUDA kernels of products on the CPU (emulated.py): families, layouts, ranges, special elements."""
 
 import ctypes
+import itertools
 import math
+from fractions import Fraction
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import cases
 
-from torch_reduce.exact_model import exact_dot_model
+from torch_reduce.exact_model import exact_dot_model, round_fraction
 from torch_reduce.model import reduced_dims, result_shape
 from torch_reduce.testing import FLOATING, assert_same_bits
 
@@ -94,7 +96,7 @@ def test_rows_are_shared(products, dtype):
     """By several CTAs, of rows and of columns, through scratch."""
     for shape, dim in (((2, 60_000), 1), ((40_000, 8), 0)):
         x, other = (aligned(t.view(shape)) for t in pair_of("wide", math.prod(shape), dtype))
-        actual, units = run(products, x, other, dim)
+        actual, units = run(products, x, other, dim, sms=8)
         assert units > 1
         assert_same_bits(actual, exact_dot_model(x, other, dim))
 
@@ -133,6 +135,61 @@ def test_fp64_outputs_of_a_few_products(products):
                 for dtype in (torch.float64, torch.float16):
                     actual, _ = run(products, x, other, dim, dtype=dtype, sms=sms)
                     assert_same_bits(actual, exact_dot_model(x, other, dim, dtype=dtype), f"{shape} {kind} {sms}")
+
+
+@pytest.mark.parametrize("sms", [1, 4, 200])
+@pytest.mark.parametrize("kind", KINDS)
+def test_fp64_windows(products, kind, sms):
+    """Outputs of a warp and of one CTA or several, one by one and side by side."""
+    for shape, dim in (((71, 3000), 1), ((3000, 71), 0), ((2, 9000), 1)):
+        x, other = (aligned(t.view(shape)) for t in pair_of(kind, math.prod(shape), torch.float64))
+        actual, _ = run(products, x, other, dim, sms=sms)
+        assert_same_bits(actual, exact_dot_model(x, other, dim), f"{shape}")
+
+
+def test_fp64_around_the_usual_exponents(products):
+    """Products near the bounds between which they are two doubles, and as far below others as slices reach."""
+    one = torch.tensor([1.0, 1 + 2.0**-52, 2 - 2.0**-52], dtype=torch.float64)
+    shapes = (((600,), None), ((300, 2), 1), ((2, 300), 0))
+    bounds = (-990, -975, -961, -960, 988, 990, 1020, 1022, -925, -924, -923)
+    for number, (exponent, below) in enumerate(itertools.product(bounds, (0, 44, 45, 46, 47, 90, 140))):
+        of_first = exponent // (1 + number % 3)
+        x = (one * 2.0**of_first).repeat(200)
+        x[1::3] *= 2.0**-below
+        other = torch.full_like(x, 2.0 ** (exponent - of_first)) * one[2]
+        shape, dim = shapes[number % 4 % 3]
+        a, b = (aligned(t.view(shape)) for t in (x, other))
+        for sms in (1, 200):
+            actual, _ = run(products, a, b, dim, sms=sms)
+            assert_same_bits(actual, exact_dot_model(a, b, dim), f"{exponent} {below} {shape} {sms}")
+
+
+def test_fp64_ties_are_decided_from_every_distance(products):
+    """By a lane, a warp and a CTA: what decides lies in the same window's slices, or beyond them."""
+    ties = [
+        (first, sign * 2.0**-below) for first in (1.0, 1 + 2.0**-52) for sign in (1, -1) for below in range(54, 200)
+    ]
+    rows = torch.tensor([(s * a, s * 2.0**-53, s * b) for a, b in ties for s in (1, -1)], dtype=torch.float64)
+    for elements in (3, 40, 1100):
+        x = torch.zeros(len(rows) if elements == 3 else 24, elements, dtype=torch.float64)
+        x[:, :3] = rows if elements == 3 else rows[torch.randperm(len(rows))[:24]]
+        x, ones = aligned(x), aligned(torch.ones_like(x))
+        for sms in (1, 200):
+            actual, _ = run(products, x, ones, 1, sms=sms)
+            assert_same_bits(actual, exact_dot_model(x, ones, 1), f"{elements} {sms}")
+
+
+def test_fp64_slices_are_closed_in_time(products):
+    """More products of a lane than its slices' 63 bits hold, at the very top of a window that the first tile set."""
+    x = torch.full((2_200_000,), 15 * (2 - 2.0**-52), dtype=torch.float64)
+    x[:2048] = 2 - 2.0**-52
+    ones = aligned(torch.ones_like(x))
+    actual, units = run(products, aligned(x), ones, sms=0)
+    assert units == 2
+    of_first = Fraction(2 - 2.0**-52) * 2048
+    assert_same_bits(
+        actual, round_fraction(of_first + Fraction(15 * (2 - 2.0**-52)) * (x.numel() - 2048), torch.float64)
+    )
 
 
 @every_dtype

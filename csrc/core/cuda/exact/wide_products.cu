@@ -17,13 +17,15 @@ cudaError_t launch_wide_products(const exact::ExactPlan& plan, const Problem& p,
                            own.outputs,
                            plan.units,
                            products->unit_elements,
+                           products->worker == exact::Worker::Cta,
                            {{own, 0}, {other, 0}},
                            {ReducedIndex<Access::Strided>(own), ReducedIndex<Access::Strided>(other), 0},
                            make_exact_sink(plan, p, b),
                            static_cast<int64_t*>(b.scratch)};
   const Launch l{plan.grid, plan.block, 0, stream, dependent};
-  if (products->unit_elements == 0) return start(exact_few_wide_products, a, l);
-  const cudaError_t status = start(exact_wide_products, a, l);
+  if (products->worker == exact::Worker::Lane) return start(exact_few_wide_products, a, l);
+  const cudaError_t status = products->across == 1 ? start(exact_wide_products<1>, a, l)
+                                                   : start(exact_wide_products<exact::kWideProductsAcross>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   return start(exact_finish_wide_products, a,
                Launch{own.outputs, exact::kWideProductsFinishWarps * kWarp, 0, stream, dependent});

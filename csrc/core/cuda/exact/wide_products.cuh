@@ -1,54 +1,55 @@
-// Exact sums of products of fp64 numbers. A warp has an output, or a unit of one that several warps share. Its lanes
-// take turns in the elements, one at a time, and add each product to an expansion, by floating additions alone. What
-// that does not hold, and products near the ends of a double's range, go to the warp's superaccumulator in shared
-// memory.
+// Exact sums of products of fp64 numbers, read by single elements. An output, or a unit of one, is a warp's or a CTA's,
+// whose lanes take turns in the elements; where outputs are near in memory, a few side by side are. Products add up in
+// slices in registers. What slices do not hold, and products near the ends of a double's range, go to superaccumulators
+// in shared memory, one to a warp and output.
 #pragma once
 
-#include "core/contract/exact/wide_products.h"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/finish.cuh"
+#include "core/cuda/exact/product_slices.cuh"
 #include "core/cuda/lane/place.cuh"
 
 namespace torch_reduce::cuda {
 
-using Expansion = exact::Expansion<>;
-using exact::Products;
-
 struct WideProductsArgs {
   const double *own, *other;
   int64_t n, outputs, units, unit_elements;
+  bool by_cta;
   TwoKept<Access::Strided> kept;
   TwoReduced<Access::Strided> reduced;
   ExactSink sink;
   int64_t* partials;  // [output][unit][word], of several units
 };
 
-// A product of which an expansion does not take the two doubles.
+// The upper halves of products' magnitudes, by which two doubles hold every bit of a product that is between the
+// bounds.
+struct Magnitudes {
+  static constexpr uint32_t kLeast = (1023 - 960) << 20, kEnd = (1023 + 990) << 20;
+  uint32_t least = ~0u, most = 0;
+
+  __device__ __forceinline__ static uint32_t of(double product) {
+    return static_cast<uint32_t>(__double2hiint(product)) & 0x7fffffffu;
+  }
+  __device__ __forceinline__ static bool is_usual(double product) { return of(product) - kLeast < kEnd - kLeast; }
+  template <int N>
+  __device__ __forceinline__ explicit Magnitudes(const double (&product)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; i += 2) {
+      least = __vimin3_u32(least, of(product[i]), of(product[i + 1]));
+      most = __vimax3_u32(most, of(product[i]), of(product[i + 1]));
+    }
+  }
+  __device__ __forceinline__ bool are_usual() const { return least >= kLeast && most < kEnd; }
+};
+
+// A product of two numbers one of which is zero, but for NaN.
+__device__ __forceinline__ bool is_nothing(double a, double b, double product) {
+  return product == 0 && (a == 0 || b == 0);
+}
+// One that is neither usual nor nothing.
 static __device__ __noinline__ void spill_product(Digits digits, double a, double b) {
   if (exact::is_special(a) || exact::is_special(b)) return spill<Products>(digits, a * b);
   exact::split_product(a, b, [&](int d, int64_t piece) { digits.add_to_word(d, piece); });
-}
-
-__device__ __forceinline__ void add_product(double a, double b, Expansion& sum, Digits digits) {
-  const double product = a * b;
-  if (!exact::is_two_doubles(a, b, product)) return spill_product(digits, a, b);
-  const double left = sum.add(product), other_left = sum.add<1>(exact::rest_of(a, b, product));
-  if (left != 0) spill<Products>(digits, left);
-  if (other_left != 0) spill<Products>(digits, other_left);
-}
-
-// The sums of all lanes in the first one's.
-__device__ __forceinline__ void add_across_warp(Expansion& sum, Digits digits) {
-#pragma unroll 1
-  for (int mask = 1; mask < kWarp; mask *= 2) {
-#pragma unroll 1
-    for (int i = 0; i < Expansion::kTerms; ++i) {
-      const double received = __shfl_down_sync(kAllLanes, sum.term[i], mask);
-      if (threadIdx.x % (2 * mask) != 0) continue;
-      const double left = sum.add(received);
-      if (left != 0) spill<Products>(digits, left);
-    }
-  }
 }
 
 // A word of which the upper half has gone to the next one, so that any number of them add up.
@@ -58,57 +59,126 @@ __device__ __forceinline__ int64_t with_carry(const int64_t* words, int d) {
   return own + (has_last ? words[d - 1] >> exact::kDigitBits : 0);
 }
 
-__global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp)
-    exact_wide_products(const __grid_constant__ WideProductsArgs a) {
-  __shared__ int64_t words_of_warps[exact::kWideProductsWarps][Products::kWords];
-  const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
-  a.units > 1 ? allow_next_kernel() : allow_next_kernel_if_small();
-  // Warps side by side have neighbouring outputs.
-  const int64_t index = static_cast<int64_t>(blockIdx.x) * exact::kWideProductsWarps + warp;
-  const int64_t unit = index / a.outputs, output = index - unit * a.outputs;
-  if (unit >= a.units) return;
-  int64_t* const words = words_of_warps[warp];
-  for (int d = lane; d < Products::kWords; d += kWarp) words[d] = 0;
-  __syncwarp();
-
-  const Digits digits{words, 1};
-  const Two place = a.kept.in(output);
-  const int64_t begin = unit * a.unit_elements, end = min(begin + a.unit_elements, a.n);
-  Expansion sum;
-  wait_for_previous_kernel();
-#pragma unroll 1
-  for (int64_t first = begin + lane; first < end; first += kWarp * exact::kWideProductsLoads) {
-    double x[exact::kWideProductsLoads] = {}, y[exact::kWideProductsLoads] = {};
-#pragma unroll
-    for (int i = 0; i < exact::kWideProductsLoads; ++i) {
-      const int64_t element = first + i * kWarp;
-      if (element >= end) continue;
-      x[i] = a.own[place.own + a.reduced.own.at(element)];
-      y[i] = a.other[place.other + a.reduced.other.at(element)];
-    }
-#pragma unroll
-    for (int i = 0; i < exact::kWideProductsLoads; ++i) add_product(x[i], y[i], sum, digits);
-  }
-  add_across_warp(sum, digits);
-  __syncwarp();
-  if (lane == 0) {
-    for (const double term : sum.term) spill<Products>(digits, term);
-  }
-  __syncwarp();
-  if (a.units == 1) return finish_by_warp<Products>(a.sink, a.kept.out(output), words);
-  int64_t* const to = a.partials + (output * a.units + unit) * Products::kWords;
-  for (int d = lane; d < Products::kWords; d += kWarp) to[d] = with_carry(words, d);
+// Not inlined: a lane has many places to find.
+static __device__ __noinline__ double element_of(const double* from, const ReducedIndex<Access::Strided>& reduced,
+                                                 int64_t element, int64_t end) {
+  return element < end ? from[reduced.at(element)] : 0;
 }
 
-// An output to a lane.
-__global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp)
-    exact_few_wide_products(const __grid_constant__ WideProductsArgs a) {
-  const int64_t output = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  int64_t word[Products::kWords] = {};
-  wait_for_previous_kernel();
-  allow_next_kernel_if_small();
-  if (output >= a.outputs) return;
+// What a lane reads of its output.
+struct WideProductsReader {
+  const double *own, *other;
+  const TwoReduced<Access::Strided>& reduced;
+
+  // The elements first, first + step and so on; zeros from `end` on.
+  template <int N>
+  __device__ __forceinline__ void load(int64_t first, int step, int64_t end, double (&x)[N], double (&y)[N]) const {
+    if (reduced.own.dims <= 1 && reduced.other.dims <= 1) {
+      const int count = static_cast<int>(min(end - first, static_cast<int64_t>(N * step)));
+      load_straight(own + first * reduced.own.stride(), step * reduced.own.stride(), step, count, x);
+      load_straight(other + first * reduced.other.stride(), step * reduced.other.stride(), step, count, y);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      x[i] = element_of(own, reduced.own, first + i * step, end);
+      y[i] = element_of(other, reduced.other, first + i * step, end);
+    }
+  }
+
+ private:
+  template <int N>
+  __device__ __forceinline__ static void load_straight(const double* from, int64_t apart, int step, int count,
+                                                       double (&x)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i, from += apart) x[i] = i * step < count ? *from : 0;
+  }
+};
+
+template <int Across>
+__global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWideProductsCtasPerSm)
+    exact_wide_products(const __grid_constant__ WideProductsArgs a) {
+  constexpr int kLoads = exact::wide_products_loads(Across), kWarps = exact::kWideProductsWarps;
+  __shared__ int64_t words_of_warps[Across][kWarps][Products::kWords], of_output[Across][Products::kWords];
+  const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), column = lane % Across;
+  a.units > 1 ? allow_next_kernel() : allow_next_kernel_if_small();
+  const int64_t index = a.by_cta ? blockIdx.x : static_cast<int64_t>(blockIdx.x) * kWarps + warp;
+  const int64_t groups = (a.outputs + Across - 1) / Across, unit = index / groups;
+  const int64_t output0 = (index - unit * groups) * Across;
+  if (unit >= a.units) return;
+  const int outputs = static_cast<int>(min(a.outputs - output0, static_cast<int64_t>(Across)));
+  const int64_t output = output0 + min(column, outputs - 1);
+#pragma unroll
+  for (int c = 0; c < Across; ++c) {
+    for (int d = lane; d < Products::kWords; d += kWarp) words_of_warps[c][warp][d] = 0;
+  }
+  __syncwarp();
+
+  int64_t* const words = words_of_warps[column][warp];
   const Two place = a.kept.in(output);
+  const WideProductsReader reader{a.own + place.own, a.other + place.other, a.reduced};
+  const int64_t begin = unit * a.unit_elements, end = min(begin + a.unit_elements, a.n);
+  const int step = (a.by_cta ? kWarps * kWarp : kWarp) / Across;
+  const int mine = (a.by_cta ? static_cast<int>(threadIdx.x) : lane) / Across;
+  double x[kLoads], y[kLoads];
+  OpenProducts<Across> sum;
+  bool spills = false;
+  wait_for_previous_kernel();
+  reader.load(begin + mine, step, end, x, y);
+#pragma unroll 1
+  for (int64_t first = begin; first < end; first += step * kLoads) {
+    double product[kLoads], rest[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      product[i] = x[i] * y[i];
+      rest[i] = exact::rest_of(x[i], y[i], product[i]);
+    }
+    Magnitudes magnitudes(product);
+    if (!magnitudes.are_usual()) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        if (Magnitudes::is_usual(product[i])) continue;
+        if (!is_nothing(x[i], y[i], product[i])) spill_product({words, 1}, x[i], y[i]), spills = true;
+        product[i] = rest[i] = 0;
+      }
+      magnitudes = Magnitudes(product);
+    }
+    reader.load(first + step * kLoads + mine, step, end, x, y);
+    sum.add(product, rest, magnitudes.most, words);
+  }
+  const bool in_words = __ballot_sync(kAllLanes, spills) != 0 || sum.in_words;
+  if (!a.by_cta && !in_words) {
+    const ProductSum total = sum.sum();
+    if (lane < outputs) total.finish(a.sink, a.kept.out(output));
+    return;
+  }
+  sum.close(words);
+  __syncwarp();
+  if (a.by_cta) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < outputs * Products::kWords; i += kWarps * kWarp) {
+      const int c = i / Products::kWords, d = i % Products::kWords;
+      int64_t of_cta = 0;
+#pragma unroll
+      for (int w = 0; w < kWarps; ++w) of_cta += with_carry(words_of_warps[c][w], d);
+      int64_t* const to = a.units > 1 ? a.partials + ((output0 + c) * a.units + unit) * Products::kWords : of_output[c];
+      to[d] = of_cta;
+    }
+    if (a.units > 1) return;
+    __syncthreads();
+  }
+  const int64_t* const totals = a.by_cta ? of_output[0] : words_of_warps[0][warp];
+  const int apart = a.by_cta ? Products::kWords : kWarps * Products::kWords;
+#pragma unroll 1
+  for (int c = a.by_cta ? warp : 0; c < outputs; c += a.by_cta ? kWarps : 1) {
+    finish_by_warp<Products>(a.sink, a.kept.out(output0 + c), totals + c * apart);
+  }
+}
+
+// An output of which slices do not hold every product.
+static __device__ __noinline__ void finish_few_in_words(const WideProductsArgs& a, int64_t output) {
+  const Two place = a.kept.in(output);
+  int64_t word[Products::kWords] = {};
 #pragma unroll 1
   for (int64_t i = 0; i < a.n; ++i) {
     const double x = a.own[place.own + a.reduced.own.at(i)], y = a.other[place.other + a.reduced.other.at(i)];
@@ -120,6 +190,41 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp)
   }
   const auto bits = exact::round_words<Products>([&](int d) { return word[d]; }, 1, exact::target_of(a.sink.type));
   exact::store_bits(a.sink.out, a.kept.out(output), a.sink.type, bits);
+}
+
+// An output to a lane, which looks for its window first.
+__global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWideProductsFewCtasPerSm)
+    exact_few_wide_products(const __grid_constant__ WideProductsArgs a) {
+  const int64_t output = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  wait_for_previous_kernel();
+  allow_next_kernel_if_small();
+  if (output >= a.outputs) return;
+  const Two place = a.kept.in(output);
+  // Calls f with the elements, four of which are loaded at a time.
+  const auto for_each_product = [&](auto f) {
+#pragma unroll 4
+    for (int64_t i = 0; i < a.n; ++i) {
+      f(a.own[place.own + a.reduced.own.at(i)], a.other[place.other + a.reduced.other.at(i)]);
+    }
+  };
+  uint32_t most = 0;
+  bool fit = true;
+  for_each_product([&](double x, double y) {
+    const double product = x * y;
+    fit &= Magnitudes::is_usual(product) || is_nothing(x, y, product);
+    most = max(most, magnitude(product));
+  });
+  if (!fit) return finish_few_in_words(a, output);
+  const ProductWindow window(above<double>(most));
+  ProductSlices slices;
+  int64_t left = 0;
+  for_each_product([&](double x, double y) {
+    double product = x * y, rest = exact::rest_of(x, y, product);
+    left |= add_two_doubles(window, slices, product, rest);
+  });
+  if (is_anything(left)) return finish_few_in_words(a, output);
+  remove_two_doubles(window, slices, static_cast<int>(a.n));
+  ProductSum{{slices.sum[0], slices.sum[1], slices.sum[2]}, window.unit}.finish(a.sink, a.kept.out(output));
 }
 
 // A CTA adds up the units of an output, a warp some of them.

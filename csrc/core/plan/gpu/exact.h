@@ -35,8 +35,11 @@ struct ColumnsPlan {
   int finish_log_across = 0, finish_block = 0;  // of the kernel that adds up units
 };
 
-// A warp has so many products of an output, all of them or a unit; or, where that is 0, a lane has an output.
+// Who has an output, or `across` neighbouring ones: a lane, a warp or a CTA, which may have a unit of so many elements.
+enum class Worker { Lane, Warp, Cta };
 struct WideProductsPlan {
+  Worker worker = Worker::Lane;
+  int across = 1;
   int64_t unit_elements = 0;
 };
 
@@ -46,7 +49,7 @@ struct ExactPlan {
   bool words = false;               // the results are superaccumulators
   int block = 32;
   int64_t grid = 0;
-  int64_t units = 1;  // CTAs per output; of wide products, warps
+  int64_t units = 1;  // CTAs per output
   int64_t shared_bytes = 0, scratch_bytes = 0, expected_bytes = 0;
   int launches = 0;
 };

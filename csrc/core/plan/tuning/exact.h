@@ -47,14 +47,17 @@ constexpr int kRowsElements = 16;
 // The same of products, whose loads are of two tensors.
 constexpr int kProductLoads = 2, kProductElements = 8, kProductColumnsLoads = 4;
 
-// Of products of fp64: a lane's loads under way, of each tensor; a CTA's warps, and as many on an SM as registers
-// allow. A warp has so many products at least, and at most what an expansion takes of each lane.
-constexpr int kWideProductsLoads = 4;
+// Of products of fp64: a CTA's warps, and as many CTAs on an SM as registers
+// do for. A warp has an output of up to so many products, and a CTA at least so many of a unit.
 constexpr int kWideProductsWarps = 8;
-constexpr int64_t kWideProductsWarpsPerSm = 24, kWideProductsLeast = 1 << 10, kWideProductsMost = int64_t{1} << 25;
-// Outputs of so many have a lane each; and the warps that add up the units of one.
+constexpr int kWideProductsCtasPerSm = 2, kWideProductsFewCtasPerSm = 4;
+constexpr int64_t kWideProductsOfWarp = 1 << 10, kWideProductsOfCta = 1 << 12;
+// Outputs side by side that a warp has, of which memory delivers as many at once.
+constexpr int kWideProductsAcross = 4;
+TR_HD constexpr int wide_products_loads(int across) { return across == 1 ? 8 : 4; }
+// Many outputs of so many have a lane each; and the warps that add up the units of one.
 constexpr int64_t kWideProductsOfLane = 32;
-constexpr int kWideProductsFinishWarps = 16;
+constexpr int kWideProductsFinishWarps = 32;
 
 // Rows of up to so many elements share a warp, also where 16 bytes at a time would take one for each.
 constexpr int64_t kShortRowsMost = 128;

@@ -224,7 +224,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   ExactPlan plan;
   if (l.outputs == 0) return plan;
   if (has_wide_products(p)) {
-    plan = plan_wide_products(p, gpu, c);
+    plan = plan_wide_products(p, outputs_are_near(l, p.in), gpu, c);
     check_grid(plan, l);
     return plan;
   }

@@ -11,29 +11,34 @@ namespace torch_reduce::exact {
 
 constexpr int kWarp = 32;
 
-ExactPlan plan_wide_products(const Problem& p, const Gpu& gpu, const Constraint& c) {
+ExactPlan plan_wide_products(const Problem& p, bool near, const Gpu& gpu, const Constraint& c) {
   if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products of fp64 have rows alone");
   if (c.vector == 1) planning::refuse("products of fp64 are read by elements");
   const Layout& l = p.layout;
   ExactPlan plan;
   plan.block = kWideProductsWarps * kWarp;
   plan.launches = 1;
-  const int64_t warps = std::max<int64_t>(gpu.sms, 1) * kWideProductsWarpsPerSm;
+  const int64_t ctas = std::max<int64_t>(gpu.sms, 1) * kWideProductsCtasPerSm, warps = ctas * kWideProductsWarps;
   const int64_t in_bytes = l.n * static_cast<int64_t>(sizeof(double)) * (is_of_two(p) ? 2 : 1);
   plan.expected_bytes = l.outputs * (in_bytes + static_cast<int64_t>(size_of(p.out)));
   if (l.n <= kWideProductsOfLane && l.outputs > warps) {
-    plan.kernel = WideProductsPlan{};
+    plan.kernel = WideProductsPlan{Worker::Lane, 1, l.n};
     plan.grid = ceil_div(l.outputs, plan.block);
     return plan;
   }
-  const int64_t most = ceil_div(std::max<int64_t>(l.n, 1), kWideProductsLeast);
-  const int64_t units = std::clamp<int64_t>(warps / l.outputs, 1, most);
-  const int64_t share = ceil_div(std::max<int64_t>(l.n, 1), units);
-  WideProductsPlan products;
-  products.unit_elements = std::min(ceil_div(share, kWarp) * kWarp, kWideProductsMost);
-  plan.units = ceil_div(std::max<int64_t>(l.n, 1), products.unit_elements);
-  plan.kernel = products;
-  plan.grid = ceil_div(l.outputs * plan.units, kWideProductsWarps);
+  const int across = near ? kWideProductsAcross : 1;
+  const int64_t groups = ceil_div(l.outputs, across);
+  if (l.n * across <= kWideProductsOfWarp || groups > warps) {
+    plan.kernel = WideProductsPlan{Worker::Warp, across, l.n};
+    plan.grid = ceil_div(groups, kWideProductsWarps);
+    return plan;
+  }
+  const int64_t tile = plan.block * wide_products_loads(across) / across, tiles = ceil_div(l.n, tile);
+  const int64_t most = ceil_div(l.n * across, kWideProductsOfCta);
+  const int64_t unit_tiles = ceil_div(tiles, std::clamp<int64_t>(ctas / groups, 1, most));
+  plan.units = ceil_div(tiles, unit_tiles);
+  plan.kernel = WideProductsPlan{Worker::Cta, across, unit_tiles * tile};
+  plan.grid = groups * plan.units;
   if (plan.units > 1) {
     plan.launches = 2;
     plan.scratch_bytes = l.outputs * plan.units * Products::kWords * 8;
