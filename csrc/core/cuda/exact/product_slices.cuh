@@ -105,6 +105,7 @@ __device__ __noinline__ void add_to_words_of(int64_t* words, int128 upper, int12
     } else if (threadIdx.x % kWarp < Across) {
       spill<Products>({words, 1}, upper, unit);
     }
+    __syncwarp();
   }
 }
 

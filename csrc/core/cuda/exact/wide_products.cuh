@@ -143,6 +143,7 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
       }
       magnitudes = Magnitudes(product);
     }
+    __syncwarp();
     reader.load(first + step * kLoads + mine, step, end, x, y);
     sum.add(product, rest, magnitudes.most, words);
   }
