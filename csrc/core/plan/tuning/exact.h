@@ -52,8 +52,10 @@ constexpr int kProductLoads = 2, kProductElements = 8, kProductColumnsLoads = 4;
 constexpr int kWideProductsWarps = 8;
 constexpr int kWideProductsCtasPerSm = 2, kWideProductsFewCtasPerSm = 4;
 constexpr int64_t kWideProductsOfWarp = 1 << 10, kWideProductsOfCta = 1 << 12;
-// Outputs side by side that a warp has, of which memory delivers as many at once.
+// Outputs side by side that a warp has, of which memory delivers as many at once; and outputs of so few products that
+// they end together.
 constexpr int kWideProductsAcross = 4;
+constexpr int64_t kWideProductsOfFour = 128;
 TR_HD constexpr int wide_products_loads(int across) { return across == 1 ? 8 : 4; }
 // Many outputs of so many have a lane each; and the warps that add up the units of one.
 constexpr int64_t kWideProductsOfLane = 32;

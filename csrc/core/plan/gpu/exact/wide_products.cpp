@@ -26,7 +26,7 @@ ExactPlan plan_wide_products(const Problem& p, bool near, const Gpu& gpu, const 
     plan.grid = ceil_div(l.outputs, plan.block);
     return plan;
   }
-  const int across = near ? kWideProductsAcross : 1;
+  const int across = near || l.n <= kWideProductsOfFour ? kWideProductsAcross : 1;
   const int64_t groups = ceil_div(l.outputs, across);
   if (l.n * across <= kWideProductsOfWarp || groups > warps) {
     plan.kernel = WideProductsPlan{Worker::Warp, across, l.n};
