@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 import torch
 from capabilities import assert_bits_of_every_capability
+from emulated import data_of
 from exact_cases import far_ties, finite_bits
 
 import torch_reduce
@@ -159,12 +160,43 @@ def test_fp64_cancels(device):
     check(x, other)
 
 
+@pytest.mark.parametrize("kind", ["normal", "wide", "bits", "special"])
+def test_fp64_outputs_of_a_few_products(kind, device):
+    """Many of them, which are added up side by side, next to one another in memory and apart."""
+    for shape, dim in (((9, 700), 0), ((700, 9), 1), ((1000, 33), 0), ((5, 100, 3), 1), ((300, 1), 1)):
+        x, other = (data_of(kind, math.prod(shape), torch.float64).roll(by).view(shape).to(device) for by in (0, 100))
+        check(x, other, dim, FLOATING)
+
+
+def test_fp64_ties_are_decided_from_every_distance(device):
+    """By what lies a little or far below half a unit, one product or two, of which the smaller one may be the other's
+    opposite."""
+    signs = [(s, t) for s in (1, -1) for t in (1, -1, 0)]
+    below = list(range(54, 190, 3))
+    rows = [
+        (s * a, s * 2.0**-53, t * 2.0**-k, t * -(2.0**-k)) for s, t in signs for a in (1, 1 + 2.0**-52) for k in below
+    ]
+    x = torch.tensor(rows, dtype=torch.float64)
+    x = torch.cat([x[:, :2], x[:, :3], torch.ldexp(x, torch.tensor([0, 0, 0, -1]))], 1)
+    ones = torch.ones_like(x)
+    for columns in ([0, 1], [0, 1, 4], [0, 1, 7, 8], list(range(9))):
+        own, other = (t[:, columns].contiguous().to(device) for t in (x, ones))
+        expected = exact_dot_model(own, other, 1)
+        assert_same_bits(torch_reduce.dot(own, other, 1, mode="exact"), expected, f"{columns}")
+        assert_same_bits(torch_reduce.dot(own.t(), other.t(), 0, mode="exact"), expected, f"{columns} as columns")
+
+
 @every_dtype
 def test_instruction_sets(dtype):
     """Of vectors of products, of some that no few doubles hold, and of those left over."""
     x, other = (torch.cat([fill((3, 1500), dtype, start=s), finite_bits(213, dtype, s).view(3, 71)], 1) for s in (1, 2))
     expected = exact_dot_model(x, other, 1)
     assert_bits_of_every_capability(lambda: torch_reduce.dot(x, other, 1, mode="exact"), expected, f"{dtype}")
+    x, other = (
+        torch.cat([fill((90, 60), dtype, start=s), finite_bits(90 * 7, dtype, s).view(90, 7)], 1) for s in (1, 2)
+    )
+    expected = exact_dot_model(x, other, 0)
+    assert_bits_of_every_capability(lambda: torch_reduce.dot(x, other, 0, mode="exact"), expected, f"{dtype} columns")
 
 
 def test_fp64_and_zeros(device):

@@ -63,12 +63,16 @@ struct ExactJob {
   }
 
   // At most a block of one output's elements, in any range.
-  static void add_slices(Reader& reader, int64_t first, int64_t end, Superaccumulator<F>& sum) {
-    T block[kExactBlock];
-    double wide[kExactBlock] = {};
-    reader.copy(first, end, block);
-    for (int64_t i = 0; i < end - first; ++i) wide[i] = widen<double>(block[i]);
-    add_in_slices(wide, sum);
+  static void add_any(Reader& reader, int64_t first, int64_t end, Superaccumulator<F>& sum) {
+    if constexpr (kAddsByReader) {
+      reader.add(first, end, sum);
+    } else {
+      T block[kExactBlock];
+      double wide[kExactBlock] = {};
+      reader.copy(first, end, block);
+      for (int64_t i = 0; i < end - first; ++i) wide[i] = widen<double>(block[i]);
+      add_in_slices(wide, sum);
+    }
   }
 
   // Adds elements first .. end of each output of a group, at most a block, to its total.
@@ -76,7 +80,7 @@ struct ExactJob {
     if constexpr (kAddsByReader) {
       for (int64_t j = 0; j < group.count; ++j) {
         reader.start(neighbour(group.in, j), 1);
-        reader.add(first, end, totals[j]);
+        add_any(reader, first, end, totals[j]);
       }
     } else {
       Sums<T> sums;
@@ -89,7 +93,7 @@ struct ExactJob {
           totals[j].add(sum.rest);
         } else {
           reader.start(neighbour(group.in, j), 1);
-          add_slices(reader, first, end, totals[j]);
+          add_any(reader, first, end, totals[j]);
         }
       }
     }
@@ -99,13 +103,11 @@ struct ExactJob {
     const Group group = group_of(task / plan.split);
     const int64_t piece = task % plan.split;
     const int64_t begin = piece * plan.piece, end = smaller(begin + plan.piece, problem.layout.n);
-    if constexpr (!kAddsByReader) {
-      if (0 < end && problem.layout.n <= kExactBlock && !plan.words) {
-        Sums<T> sums;
-        reader.start(group.in, group.count);
-        reader.sum(begin, end, sums);
-        return round(group, sums);
-      }
+    if (0 < end && problem.layout.n <= kExactBlock && !plan.words && reader.has_side_by_side()) {
+      typename Reader::SideBySide sums;
+      reader.start(group.in, group.count);
+      reader.sum(begin, end, sums);
+      return round(group, sums);
     }
     std::vector<Superaccumulator<F>> totals(static_cast<size_t>(group.count));
     for (int64_t k = begin; k < end; k += kExactBlock) {
@@ -120,7 +122,7 @@ struct ExactJob {
     }
   }
 
-  void round(const Group& group, const Sums<T>& sums) const {
+  void round(const Group& group, const typename Reader::SideBySide& sums) const {
     switch (problem.out) {
       case DType::Float16:
         return round_to<Half>(group, sums);
@@ -134,7 +136,7 @@ struct ExactJob {
   }
 
   template <class Out>
-  void round_to(const Group& group, const Sums<T>& sums) const {
+  void round_to(const Group& group, const typename Reader::SideBySide& sums) const {
     const int64_t stride = inner().out_stride;
     double value[kMostSums];
     int64_t doubts[kMostSums];
@@ -151,7 +153,7 @@ struct ExactJob {
       Superaccumulator<F> sum;
       Reader reader(problem, plan, buffers);
       reader.start(neighbour(group.in, j), 1);
-      add_slices(reader, 0, problem.layout.n, sum);
+      add_any(reader, 0, problem.layout.n, sum);
       write(group.out + j * stride, sum);
     }
   }

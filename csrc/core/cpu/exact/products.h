@@ -12,6 +12,8 @@ class ProductReader {
  public:
   using Number = double;
   using Format = exact::Double;
+  using SideBySide = Sums<double>;
+  static constexpr bool has_side_by_side() { return true; }
 
   ProductReader(const Problem& problem, const ExactPlan& plan, const Buffers& buffers)
       : own_layout_(problem.layout),
@@ -59,6 +61,20 @@ class ProductReader {
     }
   }
 
+  // Calls f(stride, other_stride) where the cursors are at an element of each of the outputs, which lie so far apart.
+  template <class F>
+  void for_each_across(int64_t first, int64_t end, F f) {
+    const int64_t stride = own_layout_.kept[own_layout_.kept_dims - 1].in_stride;
+    const int64_t other_stride = factors_.kept[own_layout_.kept_dims - 1].in_stride;
+    for (; first < end; ++first) {
+      move_to(first);
+      f(stride, other_stride);
+      advance(1);
+    }
+  }
+  bool is_across() const { return across_; }
+  int64_t count() const { return count_; }
+
   // The elements there, and the factors of each.
   const double* read(int64_t count, int64_t stride, int64_t other_stride, double* own, double* other) const {
     read_(own_.row(), stride, count, own);
@@ -85,23 +101,21 @@ class ProductReader {
 
   // A product of each output, then the next of each.
   void sum_across(int64_t first, int64_t end, Sums<double>& sums) {
-    const int64_t stride = own_layout_.kept[own_layout_.kept_dims - 1].in_stride;
-    const int64_t other_stride = factors_.kept[own_layout_.kept_dims - 1].in_stride;
     sums.start(count_);
     double products[kAtOnce][kMostSums];
     const double* const rows[] = {products[0], products[1], products[2], products[3]};
-    while (first < end) {
-      for (int i = 0; i < kAtOnce; ++i, ++first) {
-        if (first < end) {
-          move_to(first);
-          multiply(count_, stride, other_stride, products[i]);
-          advance(1);
-        } else {
-          for (int64_t j = 0; j < count_; ++j) products[i][j] = 0;
-        }
-      }
+    int row = 0;
+    for_each_across(first, end, [&](int64_t stride, int64_t other_stride) {
+      multiply(count_, stride, other_stride, products[row]);
+      if (++row < kAtOnce) return;
       sums.add(rows, count_);
+      row = 0;
+    });
+    if (row == 0) return;
+    for (; row < kAtOnce; ++row) {
+      for (int64_t j = 0; j < count_; ++j) products[row][j] = 0;
     }
+    sums.add(rows, count_);
   }
 
   void multiply(int64_t count, int64_t stride, int64_t other_stride, double* out) {

@@ -19,6 +19,8 @@ class Reader {
  public:
   using Number = T;
   using Format = exact::FormatOf<T>;
+  using SideBySide = Sums<T>;
+  static constexpr bool has_side_by_side() { return true; }
 
   Reader(const Problem& problem, const ExactPlan& plan, const Buffers& buffers)
       : in_(static_cast<const T*>(buffers.in)),

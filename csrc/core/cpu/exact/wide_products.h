@@ -40,10 +40,85 @@ TR_HD auto is_two_doubles(T a, T b, T product) {
   return is_nothing | ((magnitude >= zero + 0x1p-960) & (magnitude <= zero + 0x1p990));
 }
 
+// Sums of products side by side, each an expansion.
+class ProductSums {
+ public:
+  static constexpr bool has_rest = true;
+
+  void start(int64_t count) {
+    for (auto& term : term_) {
+      for (int64_t j = 0; j < count + kLanes<double>; ++j) term[j] = 0;
+    }
+    for (int64_t j = 0; j < count + kLanes<double>; ++j) lost_[j] = 0;
+  }
+
+  // own[j] * factors[j] to sum j, for the first `count` sums; so many numbers and a vector can be read.
+  __attribute__((noinline)) void add(const double* own, const double* factors, int64_t count) {
+    for (int64_t j = 0; j < count; j += kLanes<double>) {
+      const auto a = load<double>(own + j), b = load<double>(factors + j), product = a * b;
+      Expansion<Vector<double>> sum;
+      for (int i = 0; i < kTerms; ++i) sum.term[i] = load<double>(term_[i] + j);
+      const auto left = sum.add(product), other_left = sum.template add<1>(exact::rest_of(a, b, product));
+      const auto lost = ~is_two_doubles(a, b, product) | (left != 0) | (other_left != 0) | load<int64_t>(lost_ + j);
+      for (int i = 0; i < kTerms; ++i) __builtin_memcpy(term_[i] + j, &sum.term[i], sizeof(sum.term[i]));
+      __builtin_memcpy(lost_ + j, &lost, sizeof(lost));
+    }
+  }
+
+  // Whether nearest(j) is that of the sum itself. Where what is below two doubles might decide a tie, it is not said to
+  // be.
+  bool is_exact(int64_t j, int) const {
+    const Triple t = triple(j);
+    const double margin = __builtin_fabs(t.rest) * 0x1p-40;
+    const bool is_far = (t.value + (t.rest - margin) == t.value) & (t.value + (t.rest + margin) == t.value);
+    return (lost_[j] == 0) & ((t.below == 0) | ((t.below <= margin * 0x1p-1) & is_far));
+  }
+  Nearest nearest(int64_t j) const {
+    const Triple t = triple(j);
+    return {t.value, t.rest};
+  }
+
+ private:
+  static constexpr int kTerms = Expansion<>::kTerms;
+
+  // A sum is value + rest, but for what is not above `below`.
+  struct Triple {
+    double value, rest, below;
+  };
+  // Twice from the last term to the first one, each takes what it can of those below.
+  Triple triple(int64_t j) const {
+    double t[kTerms];
+    for (int i = 0; i < kTerms; ++i) t[i] = term_[i][j];
+    for (int times = 0; times < 2; ++times) {
+      for (int i = kTerms - 1; i > 0; --i) {
+        const double sum = t[i - 1] + t[i], of_last = sum - t[i - 1];
+        t[i] = (t[i - 1] - (sum - of_last)) + (t[i] - of_last);
+        t[i - 1] = sum;
+      }
+    }
+    return {t[0], t[1], __builtin_fabs(t[2]) + __builtin_fabs(t[3])};
+  }
+
+  double term_[kTerms][kMostSums + kLanes<double>];
+  int64_t lost_[kMostSums + kLanes<double>];  // not zero where the terms do not hold everything
+};
+
 class WideProductReader : public ProductReader {
  public:
   using Format = exact::Products;
+  using SideBySide = ProductSums;
   using ProductReader::ProductReader;
+
+  bool has_side_by_side() const { return is_across(); }
+
+  // The sums of products first .. end of neighbouring outputs.
+  void sum(int64_t first, int64_t end, ProductSums& sums) {
+    sums.start(count());
+    double own[kMostSums + kLanes<double>] = {}, other[kMostSums + kLanes<double>] = {};
+    for_each_across(first, end, [&](int64_t stride, int64_t other_stride) {
+      sums.add(own, read(count(), stride, other_stride, own, other), count());
+    });
+  }
 
   // Adds products first .. end of the first output, at most a block.
   void add(int64_t first, int64_t end, Superaccumulator<Format>& sum) {
