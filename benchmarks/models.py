@@ -2,9 +2,9 @@
 
 With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite selections`, topk; with
 `--suite products`, exact dot and sumsq; with `--suite training`, a step of a GPT, which is in no graph
-(suites/training.py). All else runs in CUDA graphs on cold
-inputs, one contender after the other; liger-kernel is one where it is installed, but for cross_entropy, in which it
-waits for the GPU. The limit is the time to read the inputs and write the results once.
+(suites/training.py). All else runs in CUDA graphs on cold inputs, one contender after the other; liger-kernel is one
+where it is installed, but for cross_entropy, in which it waits for the GPU. The limit is the time to read the inputs
+and write the results once.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ struct ProductWindow {
   }
 };
 
-// What is added in each slice, of up to kMostAdds products, with the bits of M in it.
+// What is added in each slice, of up to kMostAdds products, with the bits of M in it. Of a product the first slice
+// takes up to 2^50 units, the second one less than 2^49 + 2^47 of its own, and the third one 2^49.
 struct ProductSlices {
   int64_t sum[kProductSlices] = {};
 
@@ -69,7 +70,8 @@ struct ProductSum {
   int128 slice[kProductSlices];
   int unit;  // of the first one
 
-  // Writes it. 128 bits do: what is below them only decides whether a tie is one, so that it may become their last bit.
+  // Writes it; the divisor is 1. Of 77 bits and more of the first two slices, what is below only decides whether a tie
+  // is one, so that it may become their last bit.
   __device__ __forceinline__ void finish(const ExactSink& s, int64_t place) const {
     constexpr int kRoom = 126 - kSliceBits;
     const int128 below = slice[2] & ((static_cast<int128>(1) << kSliceBits) - 1);
@@ -85,7 +87,7 @@ struct ProductSum {
   }
 };
 
-__device__ __forceinline__ uint32_t max_across_warp(uint32_t v) {
+__device__ __forceinline__ uint32_t max_magnitude_across_warp(uint32_t v) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   return __reduce_max_sync(kAllLanes, v);
 #else
@@ -96,7 +98,7 @@ __device__ __forceinline__ uint32_t max_across_warp(uint32_t v) {
 
 // Adds upper * 2^(exponent + kSliceBits) + lower * 2^exponent. Not inlined, as it is rare.
 template <int Across>
-__device__ __noinline__ void add_to_words_of(int64_t* words, int128 upper, int128 lower, int exponent) {
+__device__ __noinline__ void add_two_to_words(int64_t* words, int128 upper, int128 lower, int exponent) {
 #pragma unroll 1
   for (int i = 0; i < 2; ++i, upper = lower) {
     const int unit = i == 0 ? exponent + kSliceBits : exponent;
@@ -123,7 +125,7 @@ struct OpenProducts {
   // which is zero for zeros alone.
   template <int N>
   __device__ __forceinline__ void add(double (&product)[N], double (&rest)[N], uint32_t most, int64_t* words) {
-    most = max_across_warp(most);
+    most = max_magnitude_across_warp(most);
     if (most == 0) return;
     const int top = above<double>(most);
     if (!fits(top, N)) {
@@ -136,7 +138,7 @@ struct OpenProducts {
     for (int i = 0; i < N; ++i) left |= add_two_doubles(window, slices, product[i], rest[i]);
     adds += N;
 #pragma unroll 1
-    while (__ballot_sync(kAllLanes, is_anything(left)) != 0) left = add_to_words(product, rest, words);
+    while (__ballot_sync(kAllLanes, is_anything(left)) != 0) left = add_in_next_window(product, rest, words);
   }
 
   // Adds what there is to the words.
@@ -163,11 +165,11 @@ struct OpenProducts {
 
   // In one more window, which holds the largest number of all lanes; returns the bits of what is left.
   template <int N>
-  __device__ __forceinline__ int64_t add_to_words(double (&product)[N], double (&rest)[N], int64_t* words) {
+  __device__ __forceinline__ int64_t add_in_next_window(double (&product)[N], double (&rest)[N], int64_t* words) {
     uint32_t most = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) most = max(most, max(magnitude(product[i]), magnitude(rest[i])));
-    const ProductWindow w(above<double>(max_across_warp(most)));
+    const ProductWindow w(above<double>(max_magnitude_across_warp(most)));
     ProductSlices some;
     int64_t left = 0;
 #pragma unroll
@@ -182,7 +184,7 @@ struct OpenProducts {
   }
 
   __device__ __forceinline__ void add_to_words(const ProductSum& s, int64_t* words) {
-    add_to_words_of<Across>(words, (s.slice[0] << kSliceBits) + s.slice[1], s.slice[2], s.unit - 2 * kSliceBits);
+    add_two_to_words<Across>(words, (s.slice[0] << kSliceBits) + s.slice[1], s.slice[2], s.unit - 2 * kSliceBits);
     in_words = true;
   }
 

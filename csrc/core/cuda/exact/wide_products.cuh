@@ -1,7 +1,8 @@
-// Exact sums of products of fp64 numbers, read by single elements. An output, or a unit of one, is a warp's or a CTA's,
-// whose lanes take turns in the elements; where outputs are near in memory, a few side by side are. Products add up in
-// slices in registers. What slices do not hold, and products near the ends of a double's range, go to superaccumulators
-// in shared memory, one to a warp and output.
+// Exact sums of products of fp64 numbers, read by single elements. A lane has an output, if it is short and they are
+// many. Else a warp or a CTA has one, or a few side by side where they are near in memory or short, and its lanes take
+// turns in the elements; a CTA may have a unit of them. Products add up in slices in registers. What slices do not
+// hold, and products near the ends of a double's range, go to superaccumulators in shared memory, one to a warp and
+// output.
 #pragma once
 
 #include "core/cuda/block/dependent_launch.cuh"
@@ -21,8 +22,7 @@ struct WideProductsArgs {
   int64_t* partials;  // [output][unit][word], of several units
 };
 
-// The upper halves of products' magnitudes, by which two doubles hold every bit of a product that is between the
-// bounds.
+// The upper halves of products' magnitudes. Two doubles hold every bit of a product from 2^-960 up and below 2^990.
 struct Magnitudes {
   static constexpr uint32_t kLeast = (1023 - 960) << 20, kEnd = (1023 + 990) << 20;
   uint32_t least = ~0u, most = 0;

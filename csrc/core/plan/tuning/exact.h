@@ -47,13 +47,13 @@ constexpr int kRowsElements = 16;
 // The same of products, whose loads are of two tensors.
 constexpr int kProductLoads = 2, kProductElements = 8, kProductColumnsLoads = 4;
 
-// Of products of fp64: a CTA's warps, and as many CTAs on an SM as registers
-// do for. A warp has an output of up to so many products, and a CTA at least so many of a unit.
+// Of products of fp64: a CTA's warps, and as many CTAs on an SM as registers do for. A warp has an output of up to so
+// many products, and a CTA a unit of about so many at least.
 constexpr int kWideProductsWarps = 8;
 constexpr int kWideProductsCtasPerSm = 2, kWideProductsFewCtasPerSm = 4;
 constexpr int64_t kWideProductsOfWarp = 1 << 10, kWideProductsOfCta = 1 << 12;
-// Outputs side by side that a warp has, of which memory delivers as many at once; and outputs of so few products that
-// they end together.
+// Outputs that a warp or a CTA has side by side where memory delivers as many at once, or where they have so few
+// products each; and a lane's loads of each tensor.
 constexpr int kWideProductsAcross = 4;
 constexpr int64_t kWideProductsOfFour = 128;
 TR_HD constexpr int wide_products_loads(int across) { return across == 1 ? 8 : 4; }

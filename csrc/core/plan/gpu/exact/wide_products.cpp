@@ -34,7 +34,7 @@ ExactPlan plan_wide_products(const Problem& p, bool near, const Gpu& gpu, const 
     return plan;
   }
   const int64_t tile = plan.block * wide_products_loads(across) / across, tiles = ceil_div(l.n, tile);
-  const int64_t most = ceil_div(l.n * across, kWideProductsOfCta);
+  const int64_t most = std::max<int64_t>(l.n * across / kWideProductsOfCta, 1);
   const int64_t unit_tiles = ceil_div(tiles, std::clamp<int64_t>(ctas / groups, 1, most));
   plan.units = ceil_div(tiles, unit_tiles);
   plan.kernel = WideProductsPlan{Worker::Cta, across, unit_tiles * tile};
