@@ -179,6 +179,34 @@ def test_fp64_ties_are_decided_from_every_distance(products):
             assert_same_bits(actual, exact_dot_model(x, ones, 1), f"{elements} {sms}")
 
 
+def test_fp64_ties_are_decided_by_the_third_slice(products):
+    """By the last bits of a product that has 105 of them, when its first 53 have left a tie."""
+    tiny = 2.0**-52
+    x = torch.tensor([[1 + tiny, -tiny, tiny / 2], [1 + tiny, -tiny, tiny / 2]], dtype=torch.float64)
+    other = torch.tensor([[1 + tiny, 2, 1], [-1 - tiny, -2, -1]], dtype=torch.float64)
+    expected = torch.tensor([1 + tiny, -1 - tiny], dtype=torch.float64)
+    for rows, elements in ((100, 3), (2, 200), (2, 1100)):
+        a, b = (torch.zeros(2, elements, dtype=torch.float64) for _ in range(2))
+        a[:, :3], b[:, :3] = x, other
+        a, b = (aligned(t.repeat(rows // 2, 1)) for t in (a, b))
+        actual, _ = run(products, a, b, 1, sms=1)
+        assert_same_bits(actual, expected.repeat(rows // 2), f"{elements}")
+
+
+def test_fp64_products_far_apart_cancel(products):
+    """Each needs a window of its own, and the smallest one is all that is left."""
+    pairs = [m * 2.0**e for m, e in ((1.1, 800), (1.3, 600), (1.7, 300), (1.9, 0), (1.2, -300), (1.6, -500))]
+    x = torch.tensor([s * p for p in pairs for s in (1, -1)] + [1.23456789 * 2.0**-700], dtype=torch.float64)
+    for rows, elements in ((100, 13), (2, 200), (2, 1100), (2, 9000)):
+        a = torch.zeros(rows, elements, dtype=torch.float64)
+        a[:, : len(x)] = x
+        ones = torch.ones_like(a) * (1 + 2.0**-52)
+        for own, other, dim in ((a, ones, 1), (a.t().contiguous(), ones.t().contiguous(), 0)):
+            own, other = aligned(own), aligned(other)
+            actual, _ = run(products, own, other, dim, sms=1)
+            assert_same_bits(actual, exact_dot_model(own, other, dim), f"{elements} {dim}")
+
+
 def test_fp64_slices_are_closed_in_time(products):
     """More products of a lane than its slices' 63 bits hold, at the very top of a window that the first tile set."""
     most = 16 * (2 - 2.0**-52)  # 2^50 units of the first slice, of which 2^13 are too many
