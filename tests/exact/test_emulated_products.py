@@ -180,17 +180,18 @@ def test_fp64_ties_are_decided_from_every_distance(products):
 
 
 def test_fp64_ties_are_decided_by_the_third_slice(products):
-    """By the last bits of a product that has 105 of them, when its first 53 have left a tie."""
+    """By the last bits of a product that has 105 of them, when its first 53 have left a tie. Near the smallest numbers no
+    double has these bits."""
     tiny = 2.0**-52
     x = torch.tensor([[1 + tiny, -tiny, tiny / 2], [1 + tiny, -tiny, tiny / 2]], dtype=torch.float64)
     other = torch.tensor([[1 + tiny, 2, 1], [-1 - tiny, -2, -1]], dtype=torch.float64)
     expected = torch.tensor([1 + tiny, -1 - tiny], dtype=torch.float64)
-    for rows, elements in ((100, 3), (2, 200), (2, 1100)):
+    for rows, elements, exponent in itertools.product((2, 100), (3, 200, 1100), (0, -495)):
         a, b = (torch.zeros(2, elements, dtype=torch.float64) for _ in range(2))
-        a[:, :3], b[:, :3] = x, other
+        a[:, :3], b[:, :3] = x * 2.0**exponent, other * 2.0**exponent
         a, b = (aligned(t.repeat(rows // 2, 1)) for t in (a, b))
         actual, _ = run(products, a, b, 1, sms=1)
-        assert_same_bits(actual, expected.repeat(rows // 2), f"{elements}")
+        assert_same_bits(actual, (expected * 2.0 ** (2 * exponent)).repeat(rows // 2), f"{elements} {exponent}")
 
 
 def test_fp64_products_far_apart_cancel(products):
