@@ -133,7 +133,6 @@ MUTANTS = {
     "products": [
         (TUNING, "kMostAdds = 1 << 12", "kMostAdds = 1 << 20", "the flush interval"),
         (TUNING, "kSlack = 4", "kSlack = -4", "the window's top"),
-        (PRODUCT_SLICES, "+ (kProductSlices - 1) * kSliceBits;", "+ 9;", "the lowest window"),
         (PRODUCT_SLICES, "m[i] = 1.5 * power_of_two(unit - i * kSliceBits + 52)", "m[i] = 0", "the slices' units"),
         (PRODUCT_SLICES, "{products, 2 * products, products}", "{products, products, products}", "the bits of M"),
         (PRODUCT_SLICES, "|= __double_as_longlong(product[i]) |", "|= 0 |", "what is left of a product"),

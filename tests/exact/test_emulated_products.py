@@ -198,10 +198,10 @@ def test_fp64_products_far_apart_cancel(products):
     """Each needs a window of its own, and the smallest one is all that is left."""
     pairs = [m * 2.0**e for m, e in ((1.1, 800), (1.3, 600), (1.7, 300), (1.9, 0), (1.2, -300), (1.6, -500))]
     x = torch.tensor([s * p for p in pairs for s in (1, -1)] + [1.23456789 * 2.0**-700], dtype=torch.float64)
-    for rows, elements in ((100, 13), (2, 200), (2, 1100), (2, 9000)):
+    for (rows, elements), factor in itertools.product(((100, 13), (2, 200), (2, 1100), (2, 9000)), (1, 1 + 2.0**-52)):
         a = torch.zeros(rows, elements, dtype=torch.float64)
         a[:, : len(x)] = x
-        ones = torch.ones_like(a) * (1 + 2.0**-52)
+        ones = torch.ones_like(a) * factor
         for own, other, dim in ((a, ones, 1), (a.t().contiguous(), ones.t().contiguous(), 0)):
             own, other = aligned(own), aligned(other)
             actual, _ = run(products, own, other, dim, sms=1)
