@@ -180,8 +180,8 @@ def test_fp64_ties_are_decided_from_every_distance(products):
 
 
 def test_fp64_ties_are_decided_by_the_third_slice(products):
-    """By the last bits of a product that has 105 of them, when its first 53 have left a tie. Near the smallest numbers no
-    double has these bits."""
+    """By the last bits of a product that has 105 of them, when its first 53 have left a tie. Near the smallest numbers
+    no double has these bits."""
     tiny = 2.0**-52
     x = torch.tensor([[1 + tiny, -tiny, tiny / 2], [1 + tiny, -tiny, tiny / 2]], dtype=torch.float64)
     other = torch.tensor([[1 + tiny, 2, 1], [-1 - tiny, -2, -1]], dtype=torch.float64)
