@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/contract/exact/wide_products.h"
-#include "core/cuda/exact/digits.cuh"
+#include "core/cuda/exact/sums.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -19,9 +19,7 @@ struct ProductWindow {
   int unit;
   double m[kProductSlices];
 
-  __device__ __forceinline__ static int unit_for(int above) {
-    return min(max(above - kSliceBits, kLowestUnit), kHighestUnit);
-  }
+  __device__ __forceinline__ static int unit_for(int above) { return max(above - kSliceBits, kLowestUnit); }
   __device__ __forceinline__ explicit ProductWindow(int above) : unit(unit_for(above)) {
 #pragma unroll
     for (int i = 0; i < kProductSlices; ++i) m[i] = 1.5 * power_of_two(unit - i * kSliceBits + 52);
@@ -87,15 +85,6 @@ struct ProductSum {
   }
 };
 
-__device__ __forceinline__ uint32_t max_magnitude_across_warp(uint32_t v) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-  return __reduce_max_sync(kAllLanes, v);
-#else
-  for (int mask = 1; mask < kWarp; mask *= 2) v = max(v, exchange(v, mask));
-  return v;
-#endif
-}
-
 // Adds upper * 2^(exponent + kSliceBits) + lower * 2^exponent. Not inlined, as it is rare.
 template <int Across>
 __device__ __noinline__ void add_two_to_words(int64_t* words, int128 upper, int128 lower, int exponent) {
@@ -119,19 +108,18 @@ struct OpenProducts {
   ProductWindow window{0};
   ProductSlices slices;
   int adds = 0;
-  bool open = false, in_words = false;
+  bool in_words = false;
 
   // Products that are two doubles each; both are zero where there is none. `most`: the largest magnitude's upper half,
   // which is zero for zeros alone.
   template <int N>
   __device__ __forceinline__ void add(double (&product)[N], double (&rest)[N], uint32_t most, int64_t* words) {
-    most = max_magnitude_across_warp(most);
+    most = max_across_warp(static_cast<int>(most));
     if (most == 0) return;
     const int top = above<double>(most);
     if (!fits(top, N)) {
       close(words);
       window = ProductWindow(top + exact::kSlack);
-      open = true;
     }
     int64_t left = 0;
 #pragma unroll
@@ -143,9 +131,8 @@ struct OpenProducts {
 
   // Adds what there is to the words.
   __device__ __forceinline__ void close(int64_t* words) {
-    if (!open) return;
+    if (adds == 0) return;
     add_to_words(sum(), words);
-    open = false;
     slices = ProductSlices{};
     adds = 0;
   }
@@ -158,7 +145,7 @@ struct OpenProducts {
 
  private:
   __device__ __forceinline__ bool fits(int top, int more) const {
-    return open && top <= window.unit + kSliceBits &&
+    return adds > 0 && top <= window.unit + kSliceBits &&
            ProductWindow::unit_for(top + exact::kSlack) + exact::kLower >= window.unit &&
            adds + more <= exact::kMostAdds;
   }
@@ -169,7 +156,7 @@ struct OpenProducts {
     uint32_t most = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) most = max(most, max(magnitude(product[i]), magnitude(rest[i])));
-    const ProductWindow w(above<double>(max_magnitude_across_warp(most)));
+    const ProductWindow w(above<double>(max_across_warp(static_cast<int>(most))));
     ProductSlices some;
     int64_t left = 0;
 #pragma unroll

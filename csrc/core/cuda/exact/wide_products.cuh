@@ -65,35 +65,27 @@ static __device__ __noinline__ double element_of(const double* from, const Reduc
   return element < end ? from[reduced.at(element)] : 0;
 }
 
-// What a lane reads of its output.
-struct WideProductsReader {
-  const double *own, *other;
-  const TwoReduced<Access::Strided>& reduced;
-
-  // The elements first, first + step and so on; zeros from `end` on.
-  template <int N>
-  __device__ __forceinline__ void load(int64_t first, int step, int64_t end, double (&x)[N], double (&y)[N]) const {
-    if (reduced.own.dims <= 1 && reduced.other.dims <= 1) {
-      const int count = static_cast<int>(min(end - first, static_cast<int64_t>(N * step)));
-      load_straight(own + first * reduced.own.stride(), step * reduced.own.stride(), step, count, x);
-      load_straight(other + first * reduced.other.stride(), step * reduced.other.stride(), step, count, y);
-      return;
-    }
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-      x[i] = element_of(own, reduced.own, first + i * step, end);
-      y[i] = element_of(other, reduced.other, first + i * step, end);
-    }
-  }
-
- private:
-  template <int N>
-  __device__ __forceinline__ static void load_straight(const double* from, int64_t apart, int step, int count,
-                                                       double (&x)[N]) {
+// The elements first, first + step and so on of an output that begins at `from`; zeros from `end` on.
+template <int N>
+__device__ __forceinline__ void load_elements(const double* from, const ReducedIndex<Access::Strided>& reduced,
+                                              int64_t first, int step, int64_t end, double (&x)[N]) {
+  const int count = static_cast<int>(min(end - first, static_cast<int64_t>(N * step)));
+  if (reduced.dims <= 1) {
+    const int64_t apart = step * reduced.stride();
+    from += first * reduced.stride();
 #pragma unroll
     for (int i = 0; i < N; ++i, from += apart) x[i] = i * step < count ? *from : 0;
+  } else if (reduced.quotients.exist && reduced.steps.fit) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const auto element = static_cast<int32_t>(first) + i * step;
+      x[i] = i * step < count ? from[reduced.steps.from<kStraightDims>(0, reduced.quotients, element)] : 0;
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] = element_of(from, reduced, first + i * step, end);
   }
-};
+}
 
 template <int Across>
 __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWideProductsCtasPerSm)
@@ -116,7 +108,7 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
 
   int64_t* const words = words_of_warps[column][warp];
   const Two place = a.kept.in(output);
-  const WideProductsReader reader{a.own + place.own, a.other + place.other, a.reduced};
+  const double *const own = a.own + place.own, *const other = a.other + place.other;
   const int64_t begin = unit * a.unit_elements, end = min(begin + a.unit_elements, a.n);
   const int step = (a.by_cta ? kWarps * kWarp : kWarp) / Across;
   const int mine = (a.by_cta ? static_cast<int>(threadIdx.x) : lane) / Across;
@@ -124,9 +116,11 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
   OpenProducts<Across> sum;
   bool spills = false;
   wait_for_previous_kernel();
-  reader.load(begin + mine, step, end, x, y);
+  load_elements(own, a.reduced.own, begin + mine, step, end, x);
+  load_elements(other, a.reduced.other, begin + mine, step, end, y);
+  // Elements are loaded while the ones before them are added.
 #pragma unroll 1
-  for (int64_t first = begin; first < end; first += step * kLoads) {
+  for (int64_t next = begin + step * kLoads; next < end + step * kLoads; next += step * kLoads) {
     double product[kLoads], rest[kLoads];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
@@ -144,7 +138,8 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
       magnitudes = Magnitudes(product);
     }
     __syncwarp();
-    reader.load(first + step * kLoads + mine, step, end, x, y);
+    load_elements(own, a.reduced.own, next + mine, step, end, x);
+    load_elements(other, a.reduced.other, next + mine, step, end, y);
     sum.add(product, rest, magnitudes.most, words);
   }
   const bool in_words = __ballot_sync(kAllLanes, spills) != 0 || sum.in_words;
