@@ -69,14 +69,13 @@ def test_every_operator_is_looked_at():
 
 
 @pytest.mark.parametrize("op", DIFFERENTIABLE)
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_every_node(op, backend, device):
+def test_every_node(op, device):
     run = getattr(torch.ops.reduce, op)
     x = fill((5, 40), torch.float32, op="prod").to(device)
     assert run(x.requires_grad_(), [1]).grad_fn.name().startswith("Reduce")
     for dim, keepdim in (([1], False), ([0], True), (None, False), ([], True)):
         expected = gradient(lambda x: run(x, dim, keepdim=keepdim), x)  # noqa: B023
-        actual = gradient(lambda x: run(x, dim, keepdim=keepdim), x, compiled(backend))  # noqa: B023
+        actual = gradient(lambda x: run(x, dim, keepdim=keepdim), x, compiled("aot_eager"))  # noqa: B023
         assert_same_bits(actual, expected, f"{dim} {keepdim}")
 
 
@@ -109,7 +108,7 @@ def test_types_and_modes(op, device):
 def test_many_sizes(op, device):
     """Sizes are inputs of the graph, not constants of it."""
     run = getattr(torch.ops.reduce, op)
-    for rows in (3, 7, 12, 30):
+    for rows in (3, 7, 12):
         x = fill((rows, 20), torch.float32, op="prod").to(device)
         actual = gradient(lambda x: run(x, [0]), x, compiled(dynamic=True))
         assert_same_bits(actual, gradient(lambda x: run(x, [0]), x), f"{rows}")
