@@ -88,12 +88,12 @@ extern "C" int emulate_products(int in_type, int out_type, int ndim, const int64
     const cuda::Buffers buffers{in, out, scratch, other};
     cudaError_t status = cudaSuccess;
     if (p.layout.outputs == 0) {
+    } else if (std::holds_alternative<exact::WideProductsPlan>(plan.kernel)) {
+      status = cuda::launch_wide_products(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::Float16) {
       status = cuda::launch_exact_products<Half>(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::BFloat16) {
       status = cuda::launch_exact_products<BFloat16>(plan, p, buffers, nullptr, true);
-    } else if (p.in == DType::Float64) {
-      status = cuda::launch_wide_products(plan, p, buffers, nullptr, true);
     } else {
       status = cuda::launch_exact_products<float>(plan, p, buffers, nullptr, true);
     }

@@ -49,18 +49,21 @@ struct ProductSlices {
   }
 };
 
-// The rounded product and the rest in the slices that may hold them. Returns the bits that are left of both: but for
-// the sign none, mostly.
-__device__ __forceinline__ int64_t add_two_doubles(const ProductWindow& w, ProductSlices& slices, double& product,
-                                                   double& rest) {
+// The rounded product, and the rest where there is one, in the slices that may hold them. Returns the bits that are
+// left: but for the sign none, mostly.
+template <bool Rests>
+__device__ __forceinline__ int64_t add_product(const ProductWindow& w, ProductSlices& slices, double& product,
+                                               double& rest) {
   product = slices.add<0, 2>(w, product);
+  if constexpr (!Rests) return __double_as_longlong(product);
   rest = slices.add<1, 2>(w, rest);
   return __double_as_longlong(product) | __double_as_longlong(rest);
 }
 __device__ __forceinline__ bool is_anything(int64_t bits) { return bits << 1 != 0; }
-// Takes the bits of M out again that add_two_doubles() added, of so many products.
-__device__ __forceinline__ void remove_two_doubles(const ProductWindow& w, ProductSlices& slices, int products) {
-  slices.remove(w, {products, 2 * products, products});
+// Takes the bits of M out again that add_product() added, of so many products.
+template <bool Rests>
+__device__ __forceinline__ void remove_products(const ProductWindow& w, ProductSlices& slices, int products) {
+  slices.remove(w, {products, Rests ? 2 * products : products, Rests ? products : 0});
 }
 
 // The sums of some lanes' slices.
@@ -100,10 +103,11 @@ __device__ __noinline__ void add_two_to_words(int64_t* words, int128 upper, int1
   }
 }
 
-// The open slices of a warp's lanes, in one window. `Across` lanes side by side have an output each, and so have those
-// that are as many further on; an output has a superaccumulator for what slices do not hold, which goes there in other
-// windows. All lanes call what is here together, each with its output's words.
-template <int Across>
+// The open slices of a warp's lanes, in one window. `Rests`: products are two doubles each, else one. `Across` lanes
+// side by side have an output each, and so have those that are as many further on; an output has a superaccumulator for
+// what slices do not hold, which goes there in other windows. All lanes call what is here together, each with its
+// output's words.
+template <bool Rests, int Across>
 struct OpenProducts {
   ProductWindow window{0};
   ProductSlices slices;
@@ -123,7 +127,7 @@ struct OpenProducts {
     }
     int64_t left = 0;
 #pragma unroll
-    for (int i = 0; i < N; ++i) left |= add_two_doubles(window, slices, product[i], rest[i]);
+    for (int i = 0; i < N; ++i) left |= add_product<Rests>(window, slices, product[i], rest[i]);
     adds += N;
 #pragma unroll 1
     while (__ballot_sync(kAllLanes, is_anything(left)) != 0) left = add_in_next_window(product, rest, words);
@@ -139,7 +143,7 @@ struct OpenProducts {
 
   // Of all lanes that have the output.
   __device__ __forceinline__ ProductSum sum() {
-    remove_two_doubles(window, slices, adds);
+    remove_products<Rests>(window, slices, adds);
     return sum_of(slices, window);
   }
 
@@ -155,17 +159,24 @@ struct OpenProducts {
   __device__ __forceinline__ int64_t add_in_next_window(double (&product)[N], double (&rest)[N], int64_t* words) {
     uint32_t most = 0;
 #pragma unroll
-    for (int i = 0; i < N; ++i) most = max(most, max(magnitude(product[i]), magnitude(rest[i])));
+    for (int i = 0; i < N; ++i) {
+      most = max(most, magnitude(product[i]));
+      if constexpr (Rests) most = max(most, magnitude(rest[i]));
+    }
     const ProductWindow w(above<double>(max_across_warp(static_cast<int>(most))));
     ProductSlices some;
     int64_t left = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       product[i] = some.add<0, kProductSlices>(w, product[i]);
-      rest[i] = some.add<0, kProductSlices>(w, rest[i]);
-      left |= __double_as_longlong(product[i]) | __double_as_longlong(rest[i]);
+      left |= __double_as_longlong(product[i]);
+      if constexpr (Rests) {
+        rest[i] = some.add<0, kProductSlices>(w, rest[i]);
+        left |= __double_as_longlong(rest[i]);
+      }
     }
-    some.remove(w, {2 * N, 2 * N, 2 * N});
+    constexpr int kNumbers = Rests ? 2 * N : N;
+    some.remove(w, {kNumbers, kNumbers, kNumbers});
     add_to_words(sum_of(some, w), words);
     return left;
   }

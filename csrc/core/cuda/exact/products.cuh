@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/cuda/exact/row_tile.cuh"
-#include "core/cuda/exact/short_columns.cuh"
 #include "core/cuda/lane/place.cuh"
 
 namespace torch_reduce::cuda {
@@ -82,40 +81,6 @@ struct ProductRows {
       t.other = t.own;
     } else {
       t.other = other.template load<Loads>(place.other, tile);
-    }
-    return t;
-  }
-};
-
-// As ColumnSource.
-template <class In, Access A>
-struct ProductColumns {
-  using Number = double;
-  template <int Loads>
-  using Part = ProductTile<In, Tile<In, A, Loads>>;
-
-  ColumnSource<In, A> own, other;
-  int64_t n, columns, column_out_stride;
-  bool squares;
-
-  struct Top {
-    const In *own, *other;
-  };
-  __device__ __forceinline__ Top top(uint32_t b, int64_t column) const {
-    return {own.top(b, column), other.top(b, column)};
-  }
-  __device__ __forceinline__ int64_t place_out(uint32_t b, int64_t column) const { return own.place_out(b, column); }
-  __device__ __forceinline__ double element(const Top& top, int64_t r, int v) const {
-    return product_of(own.element(top.own, r, v), other.element(top.other, r, v));
-  }
-  template <int Loads>
-  __device__ __forceinline__ Part<Loads> load(const Top& top, int64_t first, int apart, int64_t end) const {
-    Part<Loads> t;
-    t.own = own.template load<Loads>(top.own, first, apart, end);
-    if (squares) {
-      t.other = t.own;
-    } else {
-      t.other = other.template load<Loads>(top.other, first, apart, end);
     }
     return t;
   }

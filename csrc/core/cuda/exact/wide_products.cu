@@ -5,14 +5,15 @@
 
 namespace torch_reduce::cuda {
 
-cudaError_t launch_wide_products(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
-                                 bool dependent) {
+template <class In>
+static cudaError_t launch_typed(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                                bool dependent) {
   const auto* products = std::get_if<exact::WideProductsPlan>(&plan.kernel);
   if (products == nullptr) return cudaSuccess;  // there is no output
   const Layout& own = p.layout;
   const Layout other = layout_of_factors(p);
-  const WideProductsArgs a{static_cast<const double*>(b.in),
-                           static_cast<const double*>(is_of_two(p) ? b.other : b.in),
+  const WideProductsArgs a{b.in,
+                           is_of_two(p) ? b.other : b.in,
                            own.n,
                            own.outputs,
                            plan.units,
@@ -23,12 +24,26 @@ cudaError_t launch_wide_products(const exact::ExactPlan& plan, const Problem& p,
                            make_exact_sink(plan, p, b),
                            static_cast<int64_t*>(b.scratch)};
   const Launch l{plan.grid, plan.block, 0, stream, dependent};
-  if (products->worker == exact::Worker::Lane) return start(exact_few_wide_products, a, l);
-  const cudaError_t status = products->across == 1 ? start(exact_wide_products<1>, a, l)
-                                                   : start(exact_wide_products<exact::kWideProductsAcross>, a, l);
+  if (products->worker == exact::Worker::Lane) return start(exact_few_wide_products<In>, a, l);
+  const cudaError_t status = products->across == 1 ? start(exact_wide_products<In, 1>, a, l)
+                                                   : start(exact_wide_products<In, exact::kWideProductsAcross>, a, l);
   if (status != cudaSuccess || plan.units == 1) return status;
   return start(exact_finish_wide_products, a,
                Launch{own.outputs, exact::kWideProductsFinishWarps * kWarp, 0, stream, dependent});
+}
+
+cudaError_t launch_wide_products(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
+                                 bool dependent) {
+  switch (p.in) {
+    case DType::Float16:
+      return launch_typed<Half>(plan, p, b, stream, dependent);
+    case DType::BFloat16:
+      return launch_typed<BFloat16>(plan, p, b, stream, dependent);
+    case DType::Float32:
+      return launch_typed<float>(plan, p, b, stream, dependent);
+    default:
+      return launch_typed<double>(plan, p, b, stream, dependent);
+  }
 }
 
 }  // namespace torch_reduce::cuda

@@ -8,18 +8,31 @@
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/exact/finish.cuh"
 #include "core/cuda/exact/product_slices.cuh"
+#include "core/cuda/exact/products.cuh"
 #include "core/cuda/lane/place.cuh"
 
 namespace torch_reduce::cuda {
 
 struct WideProductsArgs {
-  const double *own, *other;
+  const void *own, *other;
   int64_t n, outputs, units, unit_elements;
   bool by_cta;
   TwoKept<Access::Strided> kept;
   TwoReduced<Access::Strided> reduced;
   ExactSink sink;
   int64_t* partials;  // [output][unit][word], of several units
+};
+
+// Where an output's elements begin.
+template <class In>
+struct FactorsOf {
+  const In *own, *other;
+
+  __device__ __forceinline__ FactorsOf(const WideProductsArgs& a, int64_t output) {
+    const Two place = a.kept.in(output);
+    own = static_cast<const In*>(a.own) + place.own;
+    other = static_cast<const In*>(a.other) + place.other;
+  }
 };
 
 // The upper halves of products' magnitudes. Two doubles hold every bit of a product from 2^-960 up and below 2^990.
@@ -42,9 +55,19 @@ struct Magnitudes {
   __device__ __forceinline__ bool are_usual() const { return least >= kLeast && most < kEnd; }
 };
 
+// A product of two fp64 numbers is two doubles, the rounded one and the rest; of others it is a double.
+template <class In>
+constexpr bool has_rest = std::is_same<In, double>::value;
+template <class In>
+__device__ __forceinline__ double rest_of(In a, In b, double product) {
+  if constexpr (has_rest<In>) return exact::rest_of(a, b, product);
+  return 0;
+}
+
 // A product of two numbers one of which is zero, but for NaN.
-__device__ __forceinline__ bool is_nothing(double a, double b, double product) {
-  return product == 0 && (a == 0 || b == 0);
+template <class In>
+__device__ __forceinline__ bool is_nothing(In a, In b, double product) {
+  return product == 0 && (!has_rest<In> || widen<double>(a) == 0 || widen<double>(b) == 0);
 }
 // One that is neither usual nor nothing.
 static __device__ __noinline__ void spill_product(Digits digits, double a, double b) {
@@ -60,26 +83,27 @@ __device__ __forceinline__ int64_t with_carry(const int64_t* words, int d) {
 }
 
 // Not inlined: a lane has many places to find.
-static __device__ __noinline__ double element_of(const double* from, const ReducedIndex<Access::Strided>& reduced,
-                                                 int64_t element, int64_t end) {
-  return element < end ? from[reduced.at(element)] : 0;
+template <class In>
+__device__ __noinline__ In element_of(const In* from, const ReducedIndex<Access::Strided>& reduced, int64_t element,
+                                      int64_t end) {
+  return element < end ? from[reduced.at(element)] : In{};
 }
 
 // The elements first, first + step and so on of an output that begins at `from`; zeros from `end` on.
-template <int N>
-__device__ __forceinline__ void load_elements(const double* from, const ReducedIndex<Access::Strided>& reduced,
-                                              int64_t first, int step, int64_t end, double (&x)[N]) {
+template <class In, int N>
+__device__ __forceinline__ void load_elements(const In* from, const ReducedIndex<Access::Strided>& reduced,
+                                              int64_t first, int step, int64_t end, In (&x)[N]) {
   const int count = static_cast<int>(min(end - first, static_cast<int64_t>(N * step)));
   if (reduced.dims <= 1) {
     const int64_t apart = step * reduced.stride();
     from += first * reduced.stride();
 #pragma unroll
-    for (int i = 0; i < N; ++i, from += apart) x[i] = i * step < count ? *from : 0;
+    for (int i = 0; i < N; ++i, from += apart) x[i] = i * step < count ? *from : In{};
   } else if (reduced.quotients.exist && reduced.steps.fit) {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const auto element = static_cast<int32_t>(first) + i * step;
-      x[i] = i * step < count ? from[reduced.steps.from<kStraightDims>(0, reduced.quotients, element)] : 0;
+      x[i] = i * step < count ? from[reduced.steps.from<kStraightDims>(0, reduced.quotients, element)] : In{};
     }
   } else {
 #pragma unroll
@@ -87,7 +111,7 @@ __device__ __forceinline__ void load_elements(const double* from, const ReducedI
   }
 }
 
-template <int Across>
+template <class In, int Across>
 __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWideProductsCtasPerSm)
     exact_wide_products(const __grid_constant__ WideProductsArgs a) {
   constexpr int kLoads = exact::wide_products_loads(Across), kWarps = exact::kWideProductsWarps;
@@ -107,39 +131,39 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
   __syncwarp();
 
   int64_t* const words = words_of_warps[column][warp];
-  const Two place = a.kept.in(output);
-  const double *const own = a.own + place.own, *const other = a.other + place.other;
+  const FactorsOf<In> from(a, output);
   const int64_t begin = unit * a.unit_elements, end = min(begin + a.unit_elements, a.n);
   const int step = (a.by_cta ? kWarps * kWarp : kWarp) / Across;
   const int mine = (a.by_cta ? static_cast<int>(threadIdx.x) : lane) / Across;
-  double x[kLoads], y[kLoads];
-  OpenProducts<Across> sum;
+  In x[kLoads], y[kLoads];
+  OpenProducts<has_rest<In>, Across> sum;
   bool spills = false;
   wait_for_previous_kernel();
-  load_elements(own, a.reduced.own, begin + mine, step, end, x);
-  load_elements(other, a.reduced.other, begin + mine, step, end, y);
+  load_elements(from.own, a.reduced.own, begin + mine, step, end, x);
+  load_elements(from.other, a.reduced.other, begin + mine, step, end, y);
   // Elements are loaded while the ones before them are added.
 #pragma unroll 1
   for (int64_t next = begin + step * kLoads; next < end + step * kLoads; next += step * kLoads) {
     double product[kLoads], rest[kLoads];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      product[i] = x[i] * y[i];
-      rest[i] = exact::rest_of(x[i], y[i], product[i]);
+      product[i] = product_of(x[i], y[i]);
+      rest[i] = rest_of(x[i], y[i], product[i]);
     }
     Magnitudes magnitudes(product);
     if (!magnitudes.are_usual()) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         if (Magnitudes::is_usual(product[i])) continue;
-        if (!is_nothing(x[i], y[i], product[i])) spill_product({words, 1}, x[i], y[i]), spills = true;
+        if (!is_nothing(x[i], y[i], product[i]))
+          spill_product({words, 1}, widen<double>(x[i]), widen<double>(y[i])), spills = true;
         product[i] = rest[i] = 0;
       }
       magnitudes = Magnitudes(product);
     }
     __syncwarp();
-    load_elements(own, a.reduced.own, next + mine, step, end, x);
-    load_elements(other, a.reduced.other, next + mine, step, end, y);
+    load_elements(from.own, a.reduced.own, next + mine, step, end, x);
+    load_elements(from.other, a.reduced.other, next + mine, step, end, y);
     sum.add(product, rest, magnitudes.most, words);
   }
   const bool in_words = __ballot_sync(kAllLanes, spills) != 0 || sum.in_words;
@@ -172,12 +196,13 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
 }
 
 // An output of which slices do not hold every product.
-static __device__ __noinline__ void finish_few_in_words(const WideProductsArgs& a, int64_t output) {
-  const Two place = a.kept.in(output);
+template <class In>
+__device__ __noinline__ void finish_few_in_words(const WideProductsArgs& a, const FactorsOf<In>& from, int64_t output) {
   int64_t word[Products::kWords] = {};
 #pragma unroll 1
   for (int64_t i = 0; i < a.n; ++i) {
-    const double x = a.own[place.own + a.reduced.own.at(i)], y = a.other[place.other + a.reduced.other.at(i)];
+    const auto x = widen<double>(from.own[a.reduced.own.at(i)]);
+    const auto y = widen<double>(from.other[a.reduced.other.at(i)]);
     if (exact::is_special(x) || exact::is_special(y)) {
       ++word[Products::kDigits + exact::special_of(x * y)];
     } else {
@@ -189,37 +214,38 @@ static __device__ __noinline__ void finish_few_in_words(const WideProductsArgs& 
 }
 
 // An output to a lane, which looks for its window first.
+template <class In>
 __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWideProductsFewCtasPerSm)
     exact_few_wide_products(const __grid_constant__ WideProductsArgs a) {
   const int64_t output = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   wait_for_previous_kernel();
   allow_next_kernel_if_small();
   if (output >= a.outputs) return;
-  const Two place = a.kept.in(output);
+  const FactorsOf<In> from(a, output);
   // Calls f with the elements, four of which are loaded at a time.
   const auto for_each_product = [&](auto f) {
 #pragma unroll 4
     for (int64_t i = 0; i < a.n; ++i) {
-      f(a.own[place.own + a.reduced.own.at(i)], a.other[place.other + a.reduced.other.at(i)]);
+      f(from.own[a.reduced.own.at(i)], from.other[a.reduced.other.at(i)]);
     }
   };
   uint32_t most = 0;
   bool fit = true;
-  for_each_product([&](double x, double y) {
-    const double product = x * y;
+  for_each_product([&](In x, In y) {
+    const double product = product_of(x, y);
     fit &= Magnitudes::is_usual(product) || is_nothing(x, y, product);
     most = max(most, magnitude(product));
   });
-  if (!fit) return finish_few_in_words(a, output);
+  if (!fit) return finish_few_in_words(a, from, output);
   const ProductWindow window(above<double>(most));
   ProductSlices slices;
   int64_t left = 0;
-  for_each_product([&](double x, double y) {
-    double product = x * y, rest = exact::rest_of(x, y, product);
-    left |= add_two_doubles(window, slices, product, rest);
+  for_each_product([&](In x, In y) {
+    double product = product_of(x, y), rest = rest_of(x, y, product);
+    left |= add_product<has_rest<In>>(window, slices, product, rest);
   });
-  if (is_anything(left)) return finish_few_in_words(a, output);
-  remove_two_doubles(window, slices, static_cast<int>(a.n));
+  if (is_anything(left)) return finish_few_in_words(a, from, output);
+  remove_products<has_rest<In>>(window, slices, static_cast<int>(a.n));
   ProductSum{{slices.sum[0], slices.sum[1], slices.sum[2]}, window.unit}.finish(a.sink, a.kept.out(output));
 }
 

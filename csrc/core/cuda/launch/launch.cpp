@@ -34,7 +34,8 @@ cudaError_t launch_plan(const Plan& plan, const Problem& p, const Buffers& b, cu
 
 cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                         bool dependent) {
-  if (has_wide_products(p)) return launch_wide_products(plan, p, b, stream, dependent);
+  if (std::holds_alternative<exact::WideProductsPlan>(plan.kernel))
+    return launch_wide_products(plan, p, b, stream, dependent);
   if (multiplies(p)) {
     return p.in == DType::Float16    ? launch_exact_products<Half>(plan, p, b, stream, dependent)
            : p.in == DType::BFloat16 ? launch_exact_products<BFloat16>(plan, p, b, stream, dependent)

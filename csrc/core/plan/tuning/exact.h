@@ -45,7 +45,7 @@ constexpr int kRowsMostLoads = 8;           // where a warp has at least
 constexpr int64_t kRowsMostLoadsTiles = 4;  // so many tiles, and is one of the 16 of its SM
 constexpr int kRowsElements = 16;
 // The same of products, whose loads are of two tensors.
-constexpr int kProductLoads = 2, kProductElements = 8, kProductColumnsLoads = 4;
+constexpr int kProductLoads = 2;
 
 // Of products of fp64: a CTA's warps, and as many CTAs on an SM as registers do for. A warp has an output of up to so
 // many products, and a CTA a unit of about so many at least.

@@ -15,19 +15,20 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
+constexpr int64_t kMostNumbered = int64_t{1} << 30;  // outputs that 32 bits number
 
-// In what kernels of sums and of products differ, beside how they read: the type of the numbers that are added up, and
-// loads of a lane.
+// In what kernels of rows of sums and of products differ, beside how they read: the type of the numbers that are added
+// up, and loads of a lane.
 struct Kernels {
   DType number;
-  int rows_loads, rows_most_loads, rows_elements, columns_loads;
+  int loads, most_loads;
 
   int words() const { return words_of(number); }
 };
 Kernels kernels_for(const Problem& p) {
   const DType number = accumulated_type(p);
-  if (multiplies(p)) return {number, kProductLoads, kProductLoads, kProductElements, kProductColumnsLoads};
-  return {number, kRowsLoads, kRowsMostLoads, kRowsElements, kColumnsLoads};
+  if (multiplies(p)) return {number, kProductLoads, kProductLoads};
+  return {number, kRowsLoads, kRowsMostLoads};
 }
 
 // Whether lanes side by side should have an output each. These have to be many, and nearer in memory than the elements
@@ -86,15 +87,12 @@ Asked ask_for_sums(const Problem& p, const Problem& ordered, bool numbered, cons
   return {{c.family, of_any_place ? -1 : vector, 0}, of_any_place};
 }
 
-// Rows by 16 bytes where they may, and else single elements.
-Asked ask_for_products(const Problem& p, bool numbered, const Constraint& c) {
-  if (c.family == static_cast<int>(Family::ShortRows)) planning::refuse("products have no kernel for short_rows");
-  const bool vectors = numbered && c.vector != 0 && rows_are_side_by_side(p);
-  const bool is_near = numbered && p.layout.kept_dims > 0 && outputs_are_near(p.layout, p.in);
-  const bool as_columns = is_near && (!vectors || p.layout.n <= kShortRowsMost);
-  const Family family = c.family >= 0 ? static_cast<Family>(c.family) : as_columns ? Family::Columns : Family::Rows;
-  const bool of_any_place = vectors && family == Family::Rows;
-  return {{static_cast<int>(family), of_any_place ? -1 : 0, 0}, of_any_place};
+// Whether products are read by single elements: but where 16 bytes meet their partners, and outputs are long.
+bool reads_elements(const Problem& p, const Constraint& c) {
+  if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products have rows alone");
+  const bool vectors = p.in != DType::Float64 && p.layout.outputs < kMostNumbered && rows_are_side_by_side(p);
+  if (c.vector == 1 && !vectors) planning::refuse("no 16-byte loads of these products");
+  return !vectors || c.vector == 0 || (c.vector < 0 && p.layout.n <= kWideProductsOfFour);
 }
 
 void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
@@ -105,7 +103,7 @@ void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) 
   const Kernels kernels = kernels_for(p);
   const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   const auto tiles_of = [&](int64_t loads) { return std::max<int64_t>(ceil_div(span, v * loads * kWarp), 1); };
-  rows.loads = vector ? kernels.rows_loads : kernels.rows_elements;
+  rows.loads = vector ? kernels.loads : kRowsElements;
   const int64_t tiles = tiles_of(rows.loads);
   int warps = kWarps;
   rows.unit_tiles = tiles;
@@ -118,8 +116,8 @@ void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) 
     if (l.outputs <= kRowsMostWide * gpu.sms && tiles > kWarps) {  // all warps of a CTA, or of several, have a row
       const int64_t units = std::clamp<int64_t>(gpu.sms / l.outputs, 1, kMostUnits);
       warps = tiles >= units * kRowsWarps ? kRowsWarps : kWarps;
-      const bool long_enough = tiles_of(kernels.rows_most_loads) >= kRowsMostLoadsTiles * units * warps;
-      if (plan.access == Access::Contiguous && long_enough) rows.loads = kernels.rows_most_loads;
+      const bool long_enough = tiles_of(kernels.most_loads) >= kRowsMostLoadsTiles * units * warps;
+      if (plan.access == Access::Contiguous && long_enough) rows.loads = kernels.most_loads;
       rows.unit_tiles = std::max<int64_t>(ceil_div(tiles_of(rows.loads), units), warps);
       plan.units = ceil_div(tiles_of(rows.loads), rows.unit_tiles);
       rows.log_team = log2_above(warps);
@@ -145,8 +143,7 @@ void plan_short_rows(ExactPlan& plan, const Problem& p) {
 void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   const bool vector = loads_vectors(plan.access);
   const Layout& l = p.layout;
-  const Kernels kernels = kernels_for(p);
-  const int words = kernels.words();
+  const int words = words_of(p.in);
   const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   const int64_t columns = l.kept[l.kept_dims - 1].size, batch = l.outputs / columns, vectors = ceil_div(columns, v);
   const int64_t lanes = vectors * batch;
@@ -165,7 +162,7 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
     plan.kernel = ShortColumnsPlan{plan.grid};
     return;
   }
-  const int64_t loads = kernels.columns_loads;
+  const int64_t loads = kColumnsLoads;
   const bool small = l.outputs * l.n * static_cast<int64_t>(size_of(p.in)) <=
                      planning::on_all_sms(gpu, gpu.tuning.columns_small_per_sm);
   if (small) {  // tiles narrow enough that no column is split, down to a memory sector
@@ -200,6 +197,38 @@ void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
   plan.kernel = c;
 }
 
+void plan_sums(ExactPlan& plan, const Problem& p, const Gpu& gpu, const Constraint& c) {
+  const Layout& l = p.layout;
+  if (c.family == static_cast<int>(Family::Tiles)) planning::refuse("exact sums have no order for tiles to keep");
+  Problem ordered = p;  // which family, and which loads, are legal is a matter of the layout alone
+  ordered.op = kAccumulated;
+  ordered.mode = Mode::Deterministic;
+  ordered.compute = ordered.out = p.in == DType::Float64 ? DType::Float64 : DType::Float32;
+  const Asked asked = ask_for_sums(p, ordered, l.outputs < kMostNumbered, c);
+  const Plan found = make_plan(ordered, gpu, asked.constraint);
+  const Family family = family_of(found);
+  const bool aligned = found.access == Access::Contiguous || found.access == Access::Segmented;
+  plan.access = aligned ? found.access : Access::Strided;
+  int64_t span = l.n;
+  if (asked.of_any_place && family == Family::Rows && !aligned) {
+    plan.access = Access::Contiguous;
+    span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
+  }
+  if (c.vector == 1 && !loads_vectors(plan.access)) {
+    planning::refuse(std::string("no 16-byte loads in ") + name(family));
+  }
+  switch (family) {
+    case Family::Rows:
+      plan_rows(plan, p, span, gpu);
+      break;
+    case Family::ShortRows:
+      plan_short_rows(plan, p);
+      break;
+    default:
+      plan_columns(plan, p, gpu);
+  }
+}
+
 void check_grid(const ExactPlan& plan, const Layout& l) {
   if (plan.grid <= kMaxGrid) return;
   throw std::invalid_argument("reduce: " + std::to_string(l.outputs) + " outputs are more than one launch can hold");
@@ -223,41 +252,17 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const Layout& l = p.layout;
   ExactPlan plan;
   if (l.outputs == 0) return plan;
-  if (has_wide_products(p)) {
-    plan = plan_wide_products(p, outputs_are_near(l, p.in), gpu, c);
+  if (multiplies(p) && reads_elements(p, c)) {
+    plan = plan_wide_products(p, outputs_are_near(l, p.in), gpu);
     check_grid(plan, l);
     return plan;
   }
-  if (c.family == static_cast<int>(Family::Tiles)) planning::refuse("exact sums have no order for tiles to keep");
-  Problem ordered = p;  // which family, and which loads, are legal is a matter of the layout alone
-  ordered.op = kAccumulated;
-  ordered.partner.role = Role::None;
-  ordered.mode = Mode::Deterministic;
-  ordered.compute = ordered.out = p.in == DType::Float64 ? DType::Float64 : DType::Float32;
-  const bool numbered = l.outputs < int64_t{1} << 30, products = multiplies(p);
-  const Asked asked = products ? ask_for_products(p, numbered, c) : ask_for_sums(p, ordered, numbered, c);
-  const Plan found = make_plan(ordered, gpu, asked.constraint);
   plan.words = words;
-  const Family family = family_of(found);
-  const bool aligned = !products && (found.access == Access::Contiguous || found.access == Access::Segmented);
-  plan.access = aligned ? found.access : Access::Strided;
-  int64_t span = products ? std::max<int64_t>(l.n, 1) : l.n;  // products have no kernel for rows without a tile
-  if (asked.of_any_place && family == Family::Rows && !aligned) {
+  if (multiplies(p)) {
     plan.access = Access::Contiguous;
-    span += 16 / static_cast<int64_t>(size_of(p.in)) - 1;
-  }
-  if (c.vector == 1 && !loads_vectors(plan.access)) {
-    planning::refuse(std::string("no 16-byte loads in ") + name(family));
-  }
-  switch (family) {
-    case Family::Rows:
-      plan_rows(plan, p, span, gpu);
-      break;
-    case Family::ShortRows:
-      plan_short_rows(plan, p);
-      break;
-    default:
-      plan_columns(plan, p, gpu);
+    plan_rows(plan, p, l.n + 16 / static_cast<int64_t>(size_of(p.in)) - 1, gpu);
+  } else {
+    plan_sums(plan, p, gpu, c);
   }
   check_grid(plan, l);
   const int of_accumulator = kernels_for(p).words();

@@ -11,15 +11,13 @@ namespace torch_reduce::exact {
 
 constexpr int kWarp = 32;
 
-ExactPlan plan_wide_products(const Problem& p, bool near, const Gpu& gpu, const Constraint& c) {
-  if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products of fp64 have rows alone");
-  if (c.vector == 1) planning::refuse("products of fp64 are read by elements");
+ExactPlan plan_wide_products(const Problem& p, bool near, const Gpu& gpu) {
   const Layout& l = p.layout;
   ExactPlan plan;
   plan.block = kWideProductsWarps * kWarp;
   plan.launches = 1;
   const int64_t ctas = std::max<int64_t>(gpu.sms, 1) * kWideProductsCtasPerSm, warps = ctas * kWideProductsWarps;
-  const int64_t in_bytes = l.n * static_cast<int64_t>(sizeof(double)) * (is_of_two(p) ? 2 : 1);
+  const int64_t in_bytes = l.n * static_cast<int64_t>(size_of(p.in)) * (is_of_two(p) ? 2 : 1);
   plan.expected_bytes = l.outputs * (in_bytes + static_cast<int64_t>(size_of(p.out)));
   if (l.n <= kWideProductsOfLane && l.outputs > warps) {
     plan.kernel = WideProductsPlan{Worker::Lane, 1, l.n};
