@@ -3,7 +3,7 @@
 // clang-format off: the emulator's names come before the kernels
 #include "emulator.h"
 #include "core/cuda/exact/launch_products.cuh"
-#include "core/cuda/exact/wide_products.cu"
+#include "core/cuda/exact/element_products.cu"
 #include "core/problem/build_problem.h"
 // clang-format on
 
@@ -88,8 +88,8 @@ extern "C" int emulate_products(int in_type, int out_type, int ndim, const int64
     const cuda::Buffers buffers{in, out, scratch, other};
     cudaError_t status = cudaSuccess;
     if (p.layout.outputs == 0) {
-    } else if (std::holds_alternative<exact::WideProductsPlan>(plan.kernel)) {
-      status = cuda::launch_wide_products(plan, p, buffers, nullptr, true);
+    } else if (std::holds_alternative<exact::ElementProductsPlan>(plan.kernel)) {
+      status = cuda::launch_element_products(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::Float16) {
       status = cuda::launch_exact_products<Half>(plan, p, buffers, nullptr, true);
     } else if (p.in == DType::BFloat16) {

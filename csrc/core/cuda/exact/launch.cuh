@@ -175,7 +175,7 @@ cudaError_t launch_exact_typed(const exact::ExactPlan& plan, const Problem& p, c
       [&](const auto& kernel) -> cudaError_t {
         using Kernel = std::decay_t<decltype(kernel)>;
         if constexpr (std::is_same<Kernel, std::monostate>::value ||
-                      std::is_same<Kernel, exact::WideProductsPlan>::value) {
+                      std::is_same<Kernel, exact::ElementProductsPlan>::value) {
           return cudaSuccess;  // planned for nothing
         } else if (plan.access == Access::Segmented) {
           return start_exact<In, Access::Segmented>(kernel, plan, p.layout, b, sink, l);

@@ -16,7 +16,7 @@ struct Factors {
       : data(is_of_two(p) ? b.other : b.in), layout(layout_of_factors(p)), squares(!is_of_two(p)) {}
 };
 
-// Of rows that are read 16 bytes at a time: wide_products.cuh has those that are read by single elements.
+// Of rows that are read 16 bytes at a time: element_products.cuh has those that are read by single elements.
 template <class In>
 cudaError_t launch_exact_products(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                                   bool dependent) {

@@ -1,5 +1,6 @@
-// Exact sums of products of fp64 numbers in registers. A product is two doubles, the rounded one and the rest, of which
+// Exact sums of products in registers. A product of fp64 numbers is two doubles, the rounded one and the rest, of which
 // three slices of 50 bits each (slices.cuh) hold all bits where the product is no more than 45 octaves below the top.
+// One of others is a double, which two slices hold.
 #pragma once
 
 #include "core/contract/exact/wide_products.h"

@@ -1,6 +1,6 @@
-// Exact sums of products: of two tensors' elements, or of one's with themselves. What is read is a pair of tiles, and
-// what is added up doubles, which hold the products of numbers of up to 32 bits without error. All else is as in sums
-// of fp64.
+// Exact sums of products of rows: of two tensors' elements, or of one's with themselves. What is read is a pair of
+// tiles, and what is added up doubles, which hold the products of numbers of up to 32 bits without error. All else is
+// as in sums of fp64.
 #pragma once
 
 #include "core/cuda/exact/row_tile.cuh"

@@ -1,7 +1,7 @@
 #include "core/cuda/launch/launch.h"
 
 #include "core/contract/scans.h"
-#include "core/cuda/exact/wide_products.h"
+#include "core/cuda/exact/element_products.h"
 
 namespace torch_reduce::cuda {
 namespace {
@@ -34,8 +34,8 @@ cudaError_t launch_plan(const Plan& plan, const Problem& p, const Buffers& b, cu
 
 cudaError_t launch_plan(const exact::ExactPlan& plan, const Problem& p, const Buffers& b, cudaStream_t stream,
                         bool dependent) {
-  if (std::holds_alternative<exact::WideProductsPlan>(plan.kernel))
-    return launch_wide_products(plan, p, b, stream, dependent);
+  if (std::holds_alternative<exact::ElementProductsPlan>(plan.kernel))
+    return launch_element_products(plan, p, b, stream, dependent);
   if (multiplies(p)) {
     return p.in == DType::Float16    ? launch_exact_products<Half>(plan, p, b, stream, dependent)
            : p.in == DType::BFloat16 ? launch_exact_products<BFloat16>(plan, p, b, stream, dependent)

@@ -37,14 +37,14 @@ struct ColumnsPlan {
 
 // Who has an output, or `across` neighbouring ones: a lane, a warp or a CTA, which may have a unit of so many elements.
 enum class Worker { Lane, Warp, Cta };
-struct WideProductsPlan {
+struct ElementProductsPlan {
   Worker worker = Worker::Lane;
   int across = 1;
   int64_t unit_elements = 0;
 };
 
 struct ExactPlan {
-  std::variant<std::monostate, RowsPlan, ShortRowsPlan, ShortColumnsPlan, ColumnsPlan, WideProductsPlan> kernel;
+  std::variant<std::monostate, RowsPlan, ShortRowsPlan, ShortColumnsPlan, ColumnsPlan, ElementProductsPlan> kernel;
   Access access = Access::Strided;  // Contiguous, Segmented or Strided
   bool words = false;               // the results are superaccumulators
   int block = 32;

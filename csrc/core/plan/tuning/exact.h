@@ -47,19 +47,19 @@ constexpr int kRowsElements = 16;
 // The same of products, whose loads are of two tensors.
 constexpr int kProductLoads = 2;
 
-// Of products of fp64: a CTA's warps, and as many CTAs on an SM as registers do for. A warp has an output of up to so
-// many products, and a CTA a unit of about so many at least.
-constexpr int kWideProductsWarps = 8;
-constexpr int kWideProductsCtasPerSm = 2, kWideProductsFewCtasPerSm = 4;
-constexpr int64_t kWideProductsOfWarp = 1 << 10, kWideProductsOfCta = 1 << 12;
+// Of products read by single elements: a CTA's warps, and as many CTAs on an SM as registers do for. A warp has an
+// output of up to so many products, and a CTA a unit of about so many at least.
+constexpr int kElementProductsWarps = 8;
+constexpr int kElementProductsCtasPerSm = 2, kElementProductsFewCtasPerSm = 4;
+constexpr int64_t kElementProductsOfWarp = 1 << 10, kElementProductsOfCta = 1 << 12;
 // Outputs that a warp or a CTA has side by side where memory delivers as many at once, or where they have so few
 // products each; and a lane's loads of each tensor.
-constexpr int kWideProductsAcross = 4;
-constexpr int64_t kWideProductsOfFour = 128;
-TR_HD constexpr int wide_products_loads(int across) { return across == 1 ? 8 : 4; }
+constexpr int kElementProductsAcross = 4;
+constexpr int64_t kElementProductsOfFour = 128;
+TR_HD constexpr int element_products_loads(int across, DType in) { return across > 1 && in == DType::Float64 ? 4 : 8; }
 // Many outputs of so many have a lane each; and the warps that add up the units of one.
-constexpr int64_t kWideProductsOfLane = 32;
-constexpr int kWideProductsFinishWarps = 32;
+constexpr int64_t kElementProductsOfLane = 32;
+constexpr int kElementProductsFinishWarps = 32;
 
 // Rows of up to so many elements share a warp, also where 16 bytes at a time would take one for each.
 constexpr int64_t kShortRowsMost = 128;

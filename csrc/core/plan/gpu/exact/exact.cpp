@@ -6,7 +6,7 @@
 
 #include "core/contract/integers.h"
 #include "core/plan/gpu/detail.h"
-#include "core/plan/gpu/exact/wide_products.h"
+#include "core/plan/gpu/exact/element_products.h"
 #include "core/plan/tuning/exact.h"
 #include "core/plan/tuning/kernels.h"
 
@@ -92,7 +92,7 @@ bool reads_elements(const Problem& p, const Constraint& c) {
   if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products have rows alone");
   const bool vectors = p.in != DType::Float64 && p.layout.outputs < kMostNumbered && rows_are_side_by_side(p);
   if (c.vector == 1 && !vectors) planning::refuse("no 16-byte loads of these products");
-  return !vectors || c.vector == 0 || (c.vector < 0 && p.layout.n <= kWideProductsOfFour);
+  return !vectors || c.vector == 0 || (c.vector < 0 && p.layout.n <= kElementProductsOfFour);
 }
 
 void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
@@ -243,7 +243,7 @@ Family family_of(const ExactPlan& plan) {
     Family operator()(const ShortRowsPlan&) const { return Family::ShortRows; }
     Family operator()(const ShortColumnsPlan&) const { return Family::Columns; }
     Family operator()(const ColumnsPlan&) const { return Family::Columns; }
-    Family operator()(const WideProductsPlan&) const { return Family::Rows; }
+    Family operator()(const ElementProductsPlan&) const { return Family::Rows; }
   } family;
   return std::visit(family, plan.kernel);
 }
@@ -253,7 +253,7 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   ExactPlan plan;
   if (l.outputs == 0) return plan;
   if (multiplies(p) && reads_elements(p, c)) {
-    plan = plan_wide_products(p, outputs_are_near(l, p.in), gpu);
+    plan = plan_element_products(p, outputs_are_near(l, p.in), gpu);
     check_grid(plan, l);
     return plan;
   }

@@ -1,4 +1,4 @@
-#include "core/plan/gpu/exact/wide_products.h"
+#include "core/plan/gpu/exact/element_products.h"
 
 #include <algorithm>
 
@@ -11,31 +11,31 @@ namespace torch_reduce::exact {
 
 constexpr int kWarp = 32;
 
-ExactPlan plan_wide_products(const Problem& p, bool near, const Gpu& gpu) {
+ExactPlan plan_element_products(const Problem& p, bool near, const Gpu& gpu) {
   const Layout& l = p.layout;
   ExactPlan plan;
-  plan.block = kWideProductsWarps * kWarp;
+  plan.block = kElementProductsWarps * kWarp;
   plan.launches = 1;
-  const int64_t ctas = std::max<int64_t>(gpu.sms, 1) * kWideProductsCtasPerSm, warps = ctas * kWideProductsWarps;
+  const int64_t ctas = std::max<int64_t>(gpu.sms, 1) * kElementProductsCtasPerSm, warps = ctas * kElementProductsWarps;
   const int64_t in_bytes = l.n * static_cast<int64_t>(size_of(p.in)) * (is_of_two(p) ? 2 : 1);
   plan.expected_bytes = l.outputs * (in_bytes + static_cast<int64_t>(size_of(p.out)));
-  if (l.n <= kWideProductsOfLane && l.outputs > warps) {
-    plan.kernel = WideProductsPlan{Worker::Lane, 1, l.n};
+  if (l.n <= kElementProductsOfLane && l.outputs > warps) {
+    plan.kernel = ElementProductsPlan{Worker::Lane, 1, l.n};
     plan.grid = ceil_div(l.outputs, plan.block);
     return plan;
   }
-  const int across = near || l.n <= kWideProductsOfFour ? kWideProductsAcross : 1;
+  const int across = near || l.n <= kElementProductsOfFour ? kElementProductsAcross : 1;
   const int64_t groups = ceil_div(l.outputs, across);
-  if (l.n * across <= kWideProductsOfWarp || groups > warps) {
-    plan.kernel = WideProductsPlan{Worker::Warp, across, l.n};
-    plan.grid = ceil_div(groups, kWideProductsWarps);
+  if (l.n * across <= kElementProductsOfWarp || groups > warps) {
+    plan.kernel = ElementProductsPlan{Worker::Warp, across, l.n};
+    plan.grid = ceil_div(groups, kElementProductsWarps);
     return plan;
   }
-  const int64_t tile = plan.block * wide_products_loads(across) / across, tiles = ceil_div(l.n, tile);
-  const int64_t most = std::max<int64_t>(l.n * across / kWideProductsOfCta, 1);
+  const int64_t tile = plan.block * element_products_loads(across, p.in) / across, tiles = ceil_div(l.n, tile);
+  const int64_t most = std::max<int64_t>(l.n * across / kElementProductsOfCta, 1);
   const int64_t unit_tiles = ceil_div(tiles, std::clamp<int64_t>(ctas / groups, 1, most));
   plan.units = ceil_div(tiles, unit_tiles);
-  plan.kernel = WideProductsPlan{Worker::Cta, across, unit_tiles * tile};
+  plan.kernel = ElementProductsPlan{Worker::Cta, across, unit_tiles * tile};
   plan.grid = groups * plan.units;
   if (plan.units > 1) {
     plan.launches = 2;

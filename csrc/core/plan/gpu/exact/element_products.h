@@ -1,4 +1,4 @@
-// Plans of exact sums of fp64 products.
+// Plans of exact sums of products that are read by single elements.
 #pragma once
 
 #include "core/plan/gpu/exact.h"
@@ -7,6 +7,6 @@ namespace torch_reduce::exact {
 
 // Of outputs that exist. As many CTAs as SMs hold, as far as each has enough to do. `near`:
 // neighbouring outputs are nearer in memory than an output's elements.
-ExactPlan plan_wide_products(const Problem& problem, bool near, const Gpu& gpu);
+ExactPlan plan_element_products(const Problem& problem, bool near, const Gpu& gpu);
 
 }  // namespace torch_reduce::exact

@@ -1,4 +1,4 @@
-// Exact sums of products of fp64 numbers, read by single elements. A lane has an output, if it is short and they are
+// Exact sums of products, read by single elements. A lane has an output, if it is short and they are
 // many. Else a warp or a CTA has one, or a few side by side where they are near in memory or short, and its lanes take
 // turns in the elements; a CTA may have a unit of them. Products add up in slices in registers. What slices do not
 // hold, and products near the ends of a double's range, go to superaccumulators in shared memory, one to a warp and
@@ -13,7 +13,7 @@
 
 namespace torch_reduce::cuda {
 
-struct WideProductsArgs {
+struct ElementProductsArgs {
   const void *own, *other;
   int64_t n, outputs, units, unit_elements;
   bool by_cta;
@@ -28,7 +28,7 @@ template <class In>
 struct FactorsOf {
   const In *own, *other;
 
-  __device__ __forceinline__ FactorsOf(const WideProductsArgs& a, int64_t output) {
+  __device__ __forceinline__ FactorsOf(const ElementProductsArgs& a, int64_t output) {
     const Two place = a.kept.in(output);
     own = static_cast<const In*>(a.own) + place.own;
     other = static_cast<const In*>(a.other) + place.other;
@@ -112,9 +112,10 @@ __device__ __forceinline__ void load_elements(const In* from, const ReducedIndex
 }
 
 template <class In, int Across>
-__global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWideProductsCtasPerSm)
-    exact_wide_products(const __grid_constant__ WideProductsArgs a) {
-  constexpr int kLoads = exact::wide_products_loads(Across), kWarps = exact::kWideProductsWarps;
+__global__ void __launch_bounds__(exact::kElementProductsWarps* kWarp, exact::kElementProductsCtasPerSm)
+    exact_element_products(const __grid_constant__ ElementProductsArgs a) {
+  constexpr int kLoads = exact::element_products_loads(Across, dtype_of<In>::value),
+                kWarps = exact::kElementProductsWarps;
   __shared__ int64_t words_of_warps[Across][kWarps][Products::kWords], of_output[Across][Products::kWords];
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), column = lane % Across;
   a.units > 1 ? allow_next_kernel() : allow_next_kernel_if_small();
@@ -197,7 +198,8 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
 
 // An output of which slices do not hold every product.
 template <class In>
-__device__ __noinline__ void finish_few_in_words(const WideProductsArgs& a, const FactorsOf<In>& from, int64_t output) {
+__device__ __noinline__ void finish_few_in_words(const ElementProductsArgs& a, const FactorsOf<In>& from,
+                                                 int64_t output) {
   int64_t word[Products::kWords] = {};
 #pragma unroll 1
   for (int64_t i = 0; i < a.n; ++i) {
@@ -215,8 +217,8 @@ __device__ __noinline__ void finish_few_in_words(const WideProductsArgs& a, cons
 
 // An output to a lane, which looks for its window first.
 template <class In>
-__global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWideProductsFewCtasPerSm)
-    exact_few_wide_products(const __grid_constant__ WideProductsArgs a) {
+__global__ void __launch_bounds__(exact::kElementProductsWarps* kWarp, exact::kElementProductsFewCtasPerSm)
+    exact_few_element_products(const __grid_constant__ ElementProductsArgs a) {
   const int64_t output = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   wait_for_previous_kernel();
   allow_next_kernel_if_small();
@@ -250,8 +252,8 @@ __global__ void __launch_bounds__(exact::kWideProductsWarps* kWarp, exact::kWide
 }
 
 // A CTA adds up the units of an output, a warp some of them.
-__global__ void __launch_bounds__(exact::kWideProductsFinishWarps* kWarp)
-    exact_finish_wide_products(const __grid_constant__ WideProductsArgs a) {
+__global__ void __launch_bounds__(exact::kElementProductsFinishWarps* kWarp)
+    exact_finish_element_products(const __grid_constant__ ElementProductsArgs a) {
   constexpr int kOfLane = (Products::kWords + kWarp - 1) / kWarp;
   __shared__ int64_t words[Products::kWords];
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
@@ -262,7 +264,7 @@ __global__ void __launch_bounds__(exact::kWideProductsFinishWarps* kWarp)
   const int64_t* const from = a.partials + blockIdx.x * a.units * Products::kWords;
   int64_t sum[kOfLane] = {};
 #pragma unroll 4
-  for (int64_t unit = warp; unit < a.units; unit += exact::kWideProductsFinishWarps) {
+  for (int64_t unit = warp; unit < a.units; unit += exact::kElementProductsFinishWarps) {
 #pragma unroll
     for (int i = 0; i < kOfLane; ++i) {
       const int d = lane + i * kWarp;
