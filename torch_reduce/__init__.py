@@ -52,4 +52,4 @@ __all__ += selection.__all__
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "nn"]

@@ -4,6 +4,7 @@ Every operator is compared with the NumPy model of the contract, on the CPU and 
 with the bits that the contract has fixed.
 """
 
+import argparse
 import platform
 import sys
 import time
@@ -67,7 +68,8 @@ def wrong_bits(device: str) -> Iterator[str]:
                 yield "" if same else f"{scan} of {shape} along {dim}"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
+    argparse.ArgumentParser(prog="python -m torch_reduce", description=__doc__).parse_args(arguments)
     for line in installation():
         print(line)
     failed = 0

@@ -25,7 +25,9 @@ def remedy() -> str:
                 f"Python found the package {_FOLDER.parent} first, which hides the installed {package}: "
                 "start Python in another folder, or build the first with `make build`"
             )
-    return "build it with `make build`, or install it with `pip install .`, in the source tree"
+    return (
+        "build it with `make build`, or install it with `pip install .`, in the source tree, or install another wheel"
+    )
 
 
 def mismatch(build: dict, torch_version: str, torch_cuda: str | None) -> str | None:

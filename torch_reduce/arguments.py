@@ -71,32 +71,51 @@ def as_scanned_dim(dim: SupportsIndex | None) -> int | torch.SymInt:
 
 
 def as_dtype(dtype: DType | None) -> torch.dtype | None:
-    """A type of Python becomes torch's. One that torch does not know stays, for the operator to refuse."""
-    return cast(torch.dtype, _OF_PYTHON.get(dtype, dtype)) if isinstance(dtype, type) else dtype
+    """A type of Python becomes torch's.
+
+    Raises:
+        TypeError: it is neither, or a type that torch does not know.
+    """
+    if dtype is None or isinstance(dtype, torch.dtype):
+        return dtype
+    if isinstance(dtype, type) and dtype in _OF_PYTHON:
+        return _OF_PYTHON[dtype]
+    raise TypeError(f"reduce: dtype is one of torch's, such as torch.float32, got {dtype!r}")
+
+
+def as_mode(mode: Mode) -> Mode:
+    """The mode, of which the operator knows whether there is one of that name.
+
+    Raises:
+        TypeError: it is no string.
+    """
+    if not isinstance(mode, str):
+        raise TypeError(f"reduce: mode is 'deterministic', 'atomic' or 'exact', got {mode!r}")
+    return mode
 
 
 def as_correction(correction: float | None, unbiased: bool | None) -> float | None:
     """The correction, which torch's older name may give.
 
     Raises:
-        TypeError: both are given.
+        TypeError: both are given, or the correction is no real number.
     """
     if unbiased is None:
-        return correction
+        return correction if correction is None else as_real("correction", correction)
     if correction is not None:
         raise TypeError("reduce: correction and unbiased are one argument, and both are given")
     return int(unbiased)
 
 
-def as_order(order: float) -> float:
-    """The order of a norm.
+def as_real(name: str, number: float) -> float:
+    """The order of a norm, or a correction.
 
     Raises:
         TypeError: it is no real number.
     """
-    if isinstance(order, bool) or not isinstance(order, int | float | torch.SymInt | torch.SymFloat):
-        raise TypeError(f"reduce: ord is a real number, got {order!r}")
-    return order
+    if isinstance(number, bool) or not isinstance(number, int | float | torch.SymInt | torch.SymFloat):
+        raise TypeError(f"reduce: {name} is a real number, got {number!r}")
+    return number
 
 
 def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]) -> tuple[Tensor | None, Any, bool]:
@@ -119,6 +138,21 @@ def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]
     return given["x"], given["dim"], given["keepdim"]
 
 
+def check_tensor(name: str, x: Any) -> Tensor:
+    """The tensor. Refuses what is no tensor, nor stands for one.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(x, Tensor) or hasattr(type(x), "__torch_function__"):
+        return x
+    if x is None:
+        raise TypeError(f"reduce: {name}, a tensor, is missing")
+    holds_numbers = isinstance(x, list | tuple | int | float | complex) or hasattr(x, "__array__")
+    advice = "; torch.as_tensor makes one of it" if holds_numbers else ""
+    raise TypeError(f"reduce: {name} is a tensor, got {type(x).__name__}{advice}")
+
+
 def check(x: Tensor | None, keepdim: bool) -> Tensor:
     """The tensor of a call. Refuses what is none, nor stands for one, and a keepdim that is neither True nor False.
 
@@ -127,8 +161,7 @@ def check(x: Tensor | None, keepdim: bool) -> Tensor:
         NotImplementedError: x is masked.
     """
     if type(x) is not Tensor:
-        if x is None or not hasattr(type(x), "__torch_function__"):
-            raise TypeError(f"reduce: x is a tensor, got {type(x).__name__}; torch.as_tensor makes one of it")
+        x = check_tensor("x", x)
         if isinstance(x, torch.masked.MaskedTensor):
             raise NotImplementedError("reduce: masked tensors are not supported; fill what is masked, by torch.where")
     if type(keepdim) is not bool:

@@ -165,9 +165,8 @@ def compare(
     if type(seconds) not in (int, float) or not 0 < seconds < math.inf:
         raise ValueError(f"reduce: seconds is a positive, finite number, got {seconds!r}")
     if x.layout != torch.strided or x.device.type not in ("cpu", "cuda"):
-        raise NotImplementedError(
-            f"reduce: compare takes strided tensors on the CPU or CUDA, got one of layout {x.layout} on {x.device}"
-        )
+        place = f"of {x.layout}" if x.layout != torch.strided else f"on {x.device}"
+        raise NotImplementedError(f"reduce: compare takes strided tensors on the CPU or CUDA, got one {place}")
     if x.is_complex():
         raise NotImplementedError(f"reduce: compare takes real elements, got {x.dtype}; compare torch.view_as_real(x)")
     x, wanted, out_type = x.detach(), as_dims(dim), as_dtype(dtype)

@@ -9,7 +9,7 @@ their number names the format. Adding two accumulators adds their sums, so ``a +
 import torch
 from torch import Tensor
 
-from .arguments import Dims, as_dims, check
+from .arguments import Dims, as_dims, as_dtype, check, check_tensor
 
 _reduce = torch.ops.reduce
 
@@ -50,10 +50,12 @@ def exact_round(acc: Tensor, *, dtype: torch.dtype, divisor: int = 1) -> Tensor:
         Tensor of ``dtype`` and of the shape of ``acc`` without the last dim.
 
     Raises:
+        TypeError: ``acc`` is no tensor, or ``dtype`` no type of torch's.
         RuntimeError: ``acc`` is not int64 or its last dim holds no accumulator, or ``dtype`` is another.
         ValueError: the divisor is not positive.
     """
-    return _reduce.exact_round(acc, dtype=dtype, divisor=divisor)
+    check_tensor("acc", acc)
+    return _reduce.exact_round(acc, dtype=as_dtype(dtype), divisor=divisor)
 
 
 def exact_normalize(acc: Tensor) -> Tensor:
@@ -69,6 +71,8 @@ def exact_normalize(acc: Tensor) -> Tensor:
         A new tensor of the same shape.
 
     Raises:
+        TypeError: ``acc`` is no tensor.
         RuntimeError: ``acc`` is not int64, or its last dim holds no accumulator.
     """
+    check_tensor("acc", acc)
     return _reduce.exact_normalize(acc)

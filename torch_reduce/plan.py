@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ._schemas import REDUCTIONS, SCANS
-from .arguments import Dims, DType, Mode, as_dims, as_dtype
+from .arguments import Dims, DType, Mode, as_dims, as_dtype, as_mode, check_tensor
 
 # What a kernel does, by the device and the way it reads, or by the device and the family: docs/architecture.md.
 _HOW = {
@@ -172,15 +172,19 @@ def explain(
     Raises:
         ValueError: the operator, the mode or the device is unknown, or a dtype or a mode is given for an operator
             without one; a scan of several dims.
+        TypeError: ``x`` is no tensor, or an argument of another type.
         IndexError, RuntimeError, NotImplementedError: as the operator raises them.
 
     Examples:
         >>> print(torch_reduce.explain(torch.empty(65536, 1000, device="meta"), 1, device="cuda"))
     """
+    check_tensor("x", x)
+    if not isinstance(op, str):
+        raise TypeError(f"reduce: op is the name of a reduction or scan, such as 'sum', got {op!r}")
     operator = (REDUCTIONS | SCANS).get(op)
     if dtype is not None and operator and not operator.takes_dtype:
         raise ValueError(f"reduce: {op} has no dtype=, its result has that of the tensor; got {dtype}")
-    if mode != "deterministic" and operator and (op in SCANS or not operator.takes_dtype):
+    if as_mode(mode) != "deterministic" and operator and (op in SCANS or not operator.takes_dtype):
         raise ValueError(f"reduce: {op} has no mode=, its bits never change; got {mode!r}")
     device = device.type if isinstance(device, torch.device) else device
     dims, dtype = as_dims(dim), as_dtype(dtype)

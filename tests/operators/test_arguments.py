@@ -1,5 +1,7 @@
 """What else than an int is a dim, what else than torch's is a dtype, and what is refused, in one sentence."""
 
+import inspect
+
 import numpy as np
 import pytest
 import torch
@@ -47,11 +49,55 @@ def test_other_dims_are_refused(op, dim):
 
 
 @every_op
-@pytest.mark.parametrize("x", [[1.0, 2.0], np.ones(3), 1.0, None], ids=["list", "array", "number", "none"])
+@pytest.mark.parametrize("x", [[1.0, 2.0], np.ones(3), 1.0], ids=["list", "array", "number"])
 def test_no_tensor_is_refused(op, x):
     with pytest.raises(TypeError, match=f"^reduce: x is a tensor, got {type(x).__name__}; torch.as_tensor") as caught:
         function_of(op)(x)
     assert "\n" not in str(caught.value)
+
+
+def refuses(sentence, call):
+    with pytest.raises(TypeError, match=f"^reduce: {sentence}") as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS if takes_dtype(op)])
+def test_dtype_and_mode_of_another_type(op):
+    call, x = function_of(op), torch.ones(2, 3)
+    for dtype in ("float32", 1, np.float32, complex, torch.strided):
+        refuses("dtype is one of torch's, ", lambda: call(x, 1, dtype=dtype))  # noqa: B023
+        refuses("dtype is one of torch's, ", lambda: torch_reduce.explain(x, 1, op=op, dtype=dtype))  # noqa: B023
+    for mode in (None, 1, b"exact", ["exact"]):
+        refuses("mode is 'deterministic', ", lambda: call(x, 1, mode=mode))  # noqa: B023
+        refuses("mode is 'deterministic', ", lambda: torch_reduce.explain(x, 1, op=op, mode=mode))  # noqa: B023
+
+
+def test_other_arguments_of_another_type():
+    x = torch.ones(2, 3)
+    for op in ("var", "std", "var_mean", "std_mean"):
+        for correction in ("1", True, [1]):
+            refuses("correction is a real number, ", lambda: function_of(op)(x, correction=correction))  # noqa: B023
+    for op in (torch_reduce.mean, None):
+        refuses("op is the name of ", lambda: torch_reduce.explain(x, op=op))  # noqa: B023
+    acc = torch_reduce.exact_accumulate(x)
+    for dtype in ("float32", complex):
+        refuses("dtype is one of ", lambda: torch_reduce.cumsum(x, 0, dtype=dtype))  # noqa: B023
+        refuses("dtype is one of ", lambda: torch_reduce.exact_round(acc, dtype=dtype))  # noqa: B023
+    refuses("acc is a tensor, ", lambda: torch_reduce.exact_round("a", dtype=torch.float32))
+
+
+FUNCTIONS_OF_ROWS = {name: getattr(torch_reduce.nn.functional, name) for name in torch_reduce.nn.functional.__all__}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_ROWS)
+@pytest.mark.parametrize("input", [[1.0, 2.0], None], ids=["list", "none"])
+def test_functions_of_rows_take_tensors(name, input):
+    function = FUNCTIONS_OF_ROWS[name]
+    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    others = {"dim": 0, "normalized_shape": (2,), "num_groups": 1}
+    given = [others.get(p.name, torch.ones(1, dtype=torch.int64)) for p in needed[1:]]
+    refuses("input", lambda: function(input, *given))
 
 
 @every_op
@@ -97,8 +143,10 @@ def test_other_names_of_arguments(op):
             call(x, **keywords)
     with pytest.raises(TypeError, match="^reduce: there is no argument 'dims'$"):
         call(x, dims=1)
-    with pytest.raises(TypeError, match="^reduce: x is a tensor, got NoneType"):
+    with pytest.raises(TypeError, match="^reduce: x, a tensor, is missing$"):
         call(axis=1)
+    with pytest.raises(TypeError, match="^reduce: x is a tensor, got function$"):
+        call(lambda x: x)
 
 
 def test_other_names_compile():

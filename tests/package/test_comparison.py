@@ -180,8 +180,8 @@ def test_it_ends_in_time():
         ((torch.ones(3), 1), {}, IndexError, "out of range"),
         ((torch.ones(3), "0"), {}, TypeError, "dim is an int"),
         (([1.0, 2.0],), {}, TypeError, "x is a tensor, got list"),
-        ((torch.ones(3, device="meta"),), {}, NotImplementedError, "on the CPU or CUDA, got one .* on meta"),
-        ((torch.ones(3, 3).to_sparse(),), {}, NotImplementedError, "strided tensors .* layout torch.sparse_coo"),
+        ((torch.ones(3, device="meta"),), {}, NotImplementedError, "on the CPU or CUDA, got one on meta"),
+        ((torch.ones(3, 3).to_sparse(),), {}, NotImplementedError, "strided tensors .* got one of torch.sparse_coo"),
         ((torch.ones(3, dtype=torch.complex64),), {}, NotImplementedError, "real elements, got torch.complex64"),
     ],
 )

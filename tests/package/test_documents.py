@@ -74,13 +74,13 @@ def test_every_public_name_is_in_the_reference():
     names, of_nn = [], []
     for place in shown:
         module, _, name = place.rpartition(".")
-        if module.startswith("torch_reduce.nn") and name not in dir(torch_reduce):
+        if module.startswith("torch_reduce.nn") and name not in torch_reduce.__all__:
             assert hasattr(import_module(module), name), place
             of_nn.append(name)
         elif module != "torch_reduce":  # of a module it shows what it says itself
             assert getattr(import_module(module), name) is getattr(torch_reduce, name), place
             names.append(name)
-    assert sorted(names) == sorted(dir(torch_reduce))
+    assert sorted(names) == sorted(torch_reduce.__all__)
     modules = set(torch_reduce.nn.__all__) - {"functional"}
     assert sorted(set(of_nn)) == sorted([*torch_reduce.nn.functional.__all__, *modules, "functional"])
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import typing
 
+import pytest
 import torch
 from folders import ROOT, TESTS
 from packaging.version import Version
@@ -68,8 +69,16 @@ def test_program_says_what_is_wrong(monkeypatch, capsys):
     monkeypatch.setitem(program.SUMS, 1, 0)
     monkeypatch.setattr(program, "OPS", ())
     monkeypatch.setattr(program, "SCANS", ())
-    assert program.main() == 1
+    assert program.main([]) == 1
     assert "  wrong: sum of 1 elements: bc283900, not 00000000\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argument, status", [("--help", 0), ("cuda", 2)])
+def test_program_has_no_arguments(argument, status, capsys):
+    with pytest.raises(SystemExit) as caught:
+        program.main([argument])
+    assert caught.value.code == status
+    assert "self-check" not in capsys.readouterr().out
 
 
 WITHOUT_NUMPY = (

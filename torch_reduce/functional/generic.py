@@ -6,7 +6,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._schemas import Operator
-from ..arguments import Dims, DType, Mode, TorchNames, as_correction, as_dtype, as_order
+from ..arguments import Dims, DType, Mode, TorchNames, as_correction, as_dtype, as_mode, as_real
 from .call import call
 from .extremes import amax
 from .moments import var
@@ -28,7 +28,7 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         out: Tensor | None = None,
         **names: Unpack[TorchNames],
     ) -> Tensor:
-        return call(operator.packet, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+        return call(operator.packet, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))
 
     def plain(
         x: Tensor | None = None,
@@ -63,8 +63,8 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         out: Tensor | None = None,
         **names: Unpack[TorchNames],
     ) -> Tensor:
-        order = as_order(ord)
-        return call(operator.packet, x, dim, keepdim, out, names, ord=order, dtype=as_dtype(dtype), mode=mode)
+        order = as_real("ord", ord)
+        return call(operator.packet, x, dim, keepdim, out, names, ord=order, dtype=as_dtype(dtype), mode=as_mode(mode))
 
     function, like = (
         (of_order, norm)

@@ -4,7 +4,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._fast_calls import fast
-from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, as_order
+from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, as_mode, as_real
 from .call import call, ops
 
 
@@ -51,8 +51,8 @@ def norm(
             as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    order = as_order(ord)
-    return call(ops.norm, x, dim, keepdim, out, names, ord=order, dtype=as_dtype(dtype), mode=mode)
+    order = as_real("ord", ord)
+    return call(ops.norm, x, dim, keepdim, out, names, ord=order, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -70,7 +70,7 @@ def norm0(
 
     Arguments, result and errors are those of :func:`norm2`.
     """
-    return call(ops.norm0, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.norm0, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -88,7 +88,7 @@ def norm1(
 
     Arguments, result and errors are those of :func:`norm2`.
     """
-    return call(ops.norm1, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.norm1, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -126,7 +126,7 @@ def norm2(
         RuntimeError: the elements or the output type are not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return call(ops.norm2, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.norm2, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -144,7 +144,7 @@ def norm_inf(
 
     Arguments, result and errors are those of :func:`norm2`.
     """
-    return call(ops.norm_inf, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.norm_inf, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -162,4 +162,4 @@ def norm_minus_inf(
 
     Arguments, result and errors are those of :func:`norm2`.
     """
-    return call(ops.norm_minus_inf, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.norm_minus_inf, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))

@@ -4,7 +4,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._fast_calls import fast
-from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, read
+from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, as_mode, read
 from .call import call, ops, run
 
 
@@ -42,7 +42,7 @@ def prod(
     Raises:
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return call(ops.prod, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.prod, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -81,7 +81,7 @@ def sumsq(
         NotImplementedError: as in :func:`sum`.
         IndexError, RuntimeError, ValueError: as in :func:`sum`.
     """
-    return call(ops.sumsq, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.sumsq, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 def dot(
@@ -123,4 +123,4 @@ def dot(
     x, dims, keepdim = read(x, dim, keepdim, names)
     if not isinstance(other, Tensor):
         raise TypeError(f"reduce: dot takes two tensors, got {other!r}")
-    return run(ops.dot, out, x, other, dims, keepdim, dtype=as_dtype(dtype), mode=mode)
+    return run(ops.dot, out, x, other, dims, keepdim, dtype=as_dtype(dtype), mode=as_mode(mode))

@@ -4,7 +4,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._fast_calls import fast
-from ..arguments import Dims, DType, Mode, TorchNames, as_dtype
+from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, as_mode
 from .call import call, ops
 
 
@@ -53,7 +53,7 @@ def sum(
         NotImplementedError: the dtype is not one of those accepted (quantised), or the mode is not available
             for it; a complex ``x`` and a result that is not.
     """
-    return call(ops.sum, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.sum, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -91,7 +91,7 @@ def mean(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return call(ops.mean, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.mean, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -125,7 +125,7 @@ def nansum(
         IndexError, RuntimeError, ValueError, NotImplementedError: as in :func:`sum`; NotImplementedError too for
             floating elements and an output type that is not.
     """
-    return call(ops.nansum, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.nansum, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -161,7 +161,7 @@ def nanmean(
         RuntimeError: the elements are not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`nansum`.
     """
-    return call(ops.nanmean, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.nanmean, x, dim, keepdim, out, names, dtype=as_dtype(dtype), mode=as_mode(mode))
 
 
 @fast
@@ -199,4 +199,4 @@ def logsumexp(
         RuntimeError: the output type is not floating, or as in :func:`sum`.
         IndexError, ValueError, NotImplementedError: as in :func:`sum`.
     """
-    return call(ops.logsumexp, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=mode)
+    return call(ops.logsumexp, x, dim, keepdim, out, names, where, dtype=as_dtype(dtype), mode=as_mode(mode))

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...arguments import check_tensor
 from ...functional.call import ops
 
 
@@ -93,7 +94,8 @@ def move_running(
 
 
 def check_has_channels(x: Tensor) -> None:
-    """torch's sentence."""
+    """torch's sentence, of what is a tensor."""
+    check_tensor("input", x)
     if x.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {x.dim()}")
 
@@ -111,6 +113,7 @@ def check_group_parameters(x: Tensor, weight: Tensor | None, bias: Tensor | None
 
 def check_batch_parameters(x: Tensor, **vectors: Tensor | None) -> None:
     """The sentences of torch's batch_norm."""
+    check_tensor("input", x)
     count = x.shape[1] if x.dim() > 1 else 0
     for which, vector in vectors.items():
         if vector is not None and vector.numel() != count:

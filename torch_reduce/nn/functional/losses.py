@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from ...arguments import check_tensor
 from ...functional.call import ops
 
 
@@ -36,6 +37,8 @@ def cross_entropy(
         RuntimeError: the target is not of int64, or the smoothing is out of range.
         NotImplementedError: the dtype is not one of those accepted, or targets are floating.
     """
+    check_tensor("input", input)
+    check_tensor("target", target)
     return ops.cross_entropy(
         input,
         target,
@@ -59,4 +62,6 @@ def logprobs(input: Tensor, target: Tensor) -> Tensor:
     Raises:
         IndexError, ValueError, RuntimeError, NotImplementedError: as for :func:`cross_entropy`.
     """
+    check_tensor("input", input)
+    check_tensor("target", target)
     return ops.logprobs(input, target)

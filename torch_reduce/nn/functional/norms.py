@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from ...arguments import check_tensor
 from ...functional.call import ops
 
 
@@ -25,6 +26,7 @@ def rms_norm(
         RuntimeError: a shape or a device does not fit; ``weight`` is of float64 where ``input`` is not.
         NotImplementedError: the dtype is not one of those accepted.
     """
+    check_tensor("input", input)
     return ops.rms_norm(input, normalized_shape, weight, eps)
 
 
@@ -50,6 +52,8 @@ def add_rms_norm(
     Raises:
         RuntimeError, NotImplementedError: as for :func:`rms_norm`.
     """
+    check_tensor("input", input)
+    check_tensor("residual", residual)
     return ops.add_rms_norm(input, residual, normalized_shape, weight, eps)
 
 
@@ -77,4 +81,5 @@ def layer_norm(
     Raises:
         RuntimeError, NotImplementedError: as for :func:`rms_norm`.
     """
+    check_tensor("input", input)
     return ops.layer_norm(input, normalized_shape, weight, bias, eps)

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from ...arguments import as_dtype, check_tensor
 from ...functional.call import ops
 
 
@@ -33,7 +34,8 @@ def softmax(
         RuntimeError: the mask does not broadcast to the shape, or is on another device.
         ValueError: the scale is not positive and finite in the compute type.
     """
-    return ops.softmax(input, dim, dtype, mask, scale)
+    check_tensor("input", input)
+    return ops.softmax(input, dim, as_dtype(dtype), mask, scale)
 
 
 def log_softmax(
@@ -54,4 +56,5 @@ def log_softmax(
     Raises:
         IndexError, NotImplementedError, TypeError, RuntimeError, ValueError: as for :func:`softmax`.
     """
-    return ops.log_softmax(input, dim, dtype, mask, scale)
+    check_tensor("input", input)
+    return ops.log_softmax(input, dim, as_dtype(dtype), mask, scale)
