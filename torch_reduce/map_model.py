@@ -121,9 +121,16 @@ def _rms_norm_products(r: _Rows) -> np.ndarray:
 
 def _layer_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
     n, moments = x.shape[-1], r.reduced(x, "var")
-    eps = np.float64(x.dtype.type(r.eps))
-    inverse = (1 / np.sqrt(variance(moments, n, 0) + eps)).astype(x.dtype)
-    return [*mean_of_two(moments, n, x.dtype), inverse]
+    if x.dtype == np.float64:
+        high, rest = mean_of_two(moments, n)
+        of_row = variance(moments, n, 0)
+    else:
+        share = 1 / np.float64(n)
+        mean = moments["sum"] * share + 0.0
+        high = mean.astype(np.float32)
+        rest = (mean - high).astype(np.float32)
+        of_row = np.maximum(moments["squares"] * share - mean * mean, 0.0).astype(np.float32)
+    return [high, np.where(np.isnan(rest), x.dtype.type(0), rest), 1 / np.sqrt(of_row + x.dtype.type(r.eps))]
 
 
 def _layer_normal(r: _Rows, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

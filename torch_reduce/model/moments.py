@@ -57,16 +57,11 @@ def mean(found: np.ndarray, n: int) -> np.ndarray:
     return np.where(np.isfinite(total), (high + low) + 0.0, total / count)
 
 
-def mean_of_two(found: np.ndarray, n: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """The mean as a sum of two numbers of the type: the rounded one, and what that lacks; 0 where that is no number."""
-    exact = mean(found, n)
-    high = exact.astype(dtype)
-    if _numbers(found.dtype) == 2:
-        rest = exact - high.astype(np.float64)
-    else:
-        upper, lower = _divided(found, n)
-        rest = (upper - high) + lower
-    return high, np.where(np.isnan(rest), 0.0, rest).astype(dtype)
+def mean_of_two(found: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of fp64 as a sum of two: the rounded one, and what that lacks."""
+    high = mean(found, n)
+    upper, lower = _divided(found, n)
+    return high, (upper - high) + lower
 
 
 def _divided(found: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,10 +12,11 @@ struct AtPlace {
   Word x, second, weight, bias;
 };
 
-// What a row has beside its elements: how many there are, and numbers of the caller.
+// What a row has beside its elements: how many there are, one over that, and numbers of the caller.
 template <class Word>
 struct RowOf {
   int64_t n;
+  double share;
   Word epsilon, scale;
 };
 

@@ -50,19 +50,18 @@ struct LayerNorm : MapTraits {
   static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
     return at.x;
   }
-  template <class Word>
-  static TR_DEVICE_CALL Row<Word> finish(const PowerSums<Word>* total, const RowOf<Word>& row, const NoWords<Word>&) {
-    const auto n = static_cast<double>(row.n);
-    const double variance = Variance::finish(*total, Count{row.n, n});
-    const auto inverse = static_cast<Word>(1 / root_of(variance + static_cast<double>(row.epsilon)));
-    const double mean = Variance::second(*total, Count{row.n, n});
-    const auto high = static_cast<Word>(mean);
-    double rest = mean - static_cast<double>(high);
-    if constexpr (std::is_same<Word, double>::value) {
-      const TwoDoubles both = divide(total->sum, n);
-      rest = (both.high - high) + both.low;
-    }
-    return {high, static_cast<Word>(rest == rest ? rest : 0), inverse};
+  // Divisions and roots of doubles would take longer than a short row.
+  static TR_HD Row<float> finish(const PowerSums<float>* total, const RowOf<float>& row, const NoWords<float>&) {
+    const double mean = total->sum * row.share + 0.0, variance = total->squares * row.share - mean * mean;
+    const auto high = static_cast<float>(mean);
+    return of(high, static_cast<float>(mean - high), variance, row);
+  }
+  static TR_DEVICE_CALL Row<double> finish(const PowerSums<double>* total, const RowOf<double>& row,
+                                           const NoWords<double>&) {
+    const Count count{row.n, static_cast<double>(row.n)};
+    const double high = Variance::second(*total, count);
+    const TwoDoubles mean = divide(total->sum, count.degrees);
+    return of(high, (mean.high - high) + mean.low, Variance::finish(*total, count), row);
   }
   template <class Word>
   static TR_HD Word normal(Word x, const Row<Word>& row) {
@@ -71,6 +70,13 @@ struct LayerNorm : MapTraits {
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
     return normal(at.x, row) * at.weight + at.bias;
+  }
+
+ private:
+  template <class Word>
+  static TR_HD Row<Word> of(Word mean, Word rest, double variance, const RowOf<Word>& row) {
+    const Word inverse = 1 / root_of(static_cast<Word>(variance < 0 ? 0 : variance) + row.epsilon);
+    return {mean, rest == rest ? rest : 0, inverse};
   }
 };
 

@@ -58,7 +58,8 @@ class MapRows {
   }
 
   void run(int64_t begin, int64_t end) {
-    const RowOf<Word> of{p_.n, static_cast<Word>(p_.epsilon), static_cast<Word>(p_.scale)};
+    const RowOf<Word> of{p_.n, 1 / static_cast<double>(p_.n), static_cast<Word>(p_.epsilon),
+                         static_cast<Word>(p_.scale)};
     for (int64_t i = begin; i < end; ++i) {
       const MapStrides at = place_of_row(p_, i);
       const Inputs in{static_cast<const char*>(b_.x) + at.x * size(p_.in),

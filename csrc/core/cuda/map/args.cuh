@@ -18,6 +18,7 @@ struct MapArgs {
   void *out, *written, *sum, *partials;
   DType parameters, out_type;
   int64_t n, rows;
+  double share;  // of an element: 1 / n
   Word epsilon, scale;
   MapStrides along;
   MapIndex index;

@@ -24,6 +24,7 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      p.out,
                      p.n,
                      p.rows,
+                     1 / static_cast<double>(p.n),
                      static_cast<Word>(p.epsilon),
                      static_cast<Word>(p.scale),
                      p.along,

@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 
 #pragma unroll
       for (int s = 0; s < M::sums; ++s) total[s] = of_partials[s];
     }
-    const Row of_row = M::finish(total, RowOf<Word>{a.n, a.epsilon, a.scale}, saved);
+    const Row of_row = M::finish(total, RowOf<Word>{a.n, a.share, a.epsilon, a.scale}, saved);
     if constexpr (M::writes_row) {
       if (a.written != nullptr && row < a.rows && first_chunk == 0 && (lane & (lanes_of_row - 1)) == 0) {
         static_cast<Row*>(a.written)[row] = of_row;
