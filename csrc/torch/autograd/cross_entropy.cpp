@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "../dispatch/call.h"
+#include "../dispatch/two.h"
 #include "../maps/call.h"
 #include "../maps/describe.h"
 #include "compiled_node.h"
@@ -172,10 +173,9 @@ at::Tensor cross_entropy_as(at::ScalarType type, const at::Tensor& self, const a
   check_target("cross_entropy", self, target, dim);
   const at::Tensor of_rows = std::get<0>(losses_op().call(self, target, dim, ignore_index, smoothing, z));
   if (reduction == "none") return of_rows.to(type);
-  const at::Tensor total = call(Request{Op::Sum, {}, false, std::nullopt}, of_rows);
-  if (reduction == "sum") return total.to(type);
-  const at::Tensor count = call(Request{Op::CountNonzero, {}, false, std::nullopt}, target != ignore_index);
-  return (total / count).to(type);
+  if (reduction == "sum") return call(Request{Op::Sum, {}, false, type}, of_rows);
+  const Request mean{Op::Mean, {}, false, type, "deterministic", 1, std::nullopt, Role::Mask};
+  return call_of_two(mean, of_rows, target != ignore_index);
 }
 at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index, double smoothing,
                          c10::string_view reduction, double z) {
