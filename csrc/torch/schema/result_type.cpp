@@ -53,6 +53,11 @@ bool takes_complex(Op op) { return parts_of({op, std::nullopt, false, std::nullo
 
 bool is_accepted_complex(at::ScalarType type) { return type == at::kComplexFloat || type == at::kComplexDouble; }
 
+// Where the type of the result was not named.
+const char* advice(const Request& r, std::optional<at::ScalarType> out) {
+  return r.dtype || out ? "" : "; name one with dtype=";
+}
+
 // The type of the parts if they are reduced together: dtype= names it, or the complex type of such parts, which torch's
 // norm asks for.
 at::ScalarType complex_result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
@@ -66,7 +71,7 @@ at::ScalarType complex_result_type(const Request& r, at::ScalarType in, std::opt
   TORCH_CHECK_NOT_IMPLEMENTED(together || is_accepted_complex(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported of complex elements; accepted are complex64 and complex128");
   TORCH_CHECK(!together || at::isFloatingType(type), "reduce::", name(r), ": the result needs a floating dtype, got ",
-              type, "; name one with dtype=");
+              type, advice(r, out));
   TORCH_CHECK_NOT_IMPLEMENTED(!together || is_result(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
   return type;
@@ -135,7 +140,7 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   TORCH_CHECK_NOT_IMPLEMENTED(!refuses_type || at::isFloatingType(type), "reduce::", name(r),
                               ": floating elements need a floating result, got ", type);
   TORCH_CHECK(!(floats || traits_of(r.op).divides()) || at::isFloatingType(type), "reduce::", name(r),
-              ": the result needs a floating dtype, got ", type, "; name one with dtype=");
+              ": the result needs a floating dtype, got ", type, advice(r, out));
   return type;
 }
 

@@ -1,8 +1,7 @@
-// Exact sums of products, read by single elements. A lane has an output, if it is short and they are
-// many. Else a warp or a CTA has one, or a few side by side where they are near in memory or short, and its lanes take
-// turns in the elements; a CTA may have a unit of them. Products add up in slices in registers. What slices do not
-// hold, and products near the ends of a double's range, go to superaccumulators in shared memory, one to a warp and
-// output.
+// Exact sums of products, read by single elements. A lane has an output, if it is short and they are many. Else a warp
+// or a CTA has one, or a few side by side where they are near in memory or short, and its lanes take turns in the
+// elements; a CTA may have a unit of them. Products add up in slices in registers. What slices do not hold, and
+// products near the ends of a double's range, go to superaccumulators in shared memory, one to a warp and output.
 #pragma once
 
 #include "core/cuda/block/dependent_launch.cuh"

@@ -90,7 +90,7 @@ Asked ask_for_sums(const Problem& p, const Problem& ordered, bool numbered, cons
 // Whether products are read by single elements: but where 16 bytes meet their partners, and outputs are long.
 bool reads_elements(const Problem& p, const Constraint& c) {
   if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products have rows alone");
-  const bool vectors = p.in != DType::Float64 && p.layout.outputs < kMostNumbered && rows_are_side_by_side(p);
+  const bool vectors = !has_wide_products(p) && p.layout.outputs < kMostNumbered && rows_are_side_by_side(p);
   if (c.vector == 1 && !vectors) planning::refuse("no 16-byte loads of these products");
   return !vectors || c.vector == 0 || (c.vector < 0 && p.layout.n <= kElementProductsOfFour);
 }
