@@ -43,6 +43,7 @@ inline unsigned __ballot_sync(unsigned, bool v) {
   for (int lane = 0; lane < emulator::kWarp; ++lane) mask |= static_cast<unsigned>(all[lane] & 1) << lane;
   return mask;
 }
+inline bool __all_sync(unsigned mask, bool v) { return __ballot_sync(mask, v) == 0xffffffffu; }
 template <class T, class F>
 T reduce_across_warp(T v, F f) {
   const uint64_t* const all = emulator::gather(v);

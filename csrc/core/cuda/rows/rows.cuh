@@ -4,6 +4,7 @@
 #include "core/cuda/block/cluster.cuh"
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/block/tree.cuh"
+#include "core/cuda/lane/meeting.cuh"
 #include "core/cuda/rows/chunk.cuh"
 #include "core/cuda/rows/chunk_unaligned.cuh"
 #include "core/cuda/rows/chunk_unordered.cuh"
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(rows_most_warps<O, In, A>* kWarp,
           set[0] = tree_across_warp<O>(set[0]);
         }
       } else {
-        set[0] = tree_across_warp_and_sets<O, AtOnce * kSets>(set);
+        set[0] = tree_of_sets<O, AtOnce * kSets>(set);
       }
       Acc* values = slots + (row_of_step << log_values);
       if (lane == 0) values[step_of_row] = set[0];
@@ -123,7 +124,7 @@ __global__ void __launch_bounds__(rows_most_warps<O, In, A>* kWarp,
     } else {
 #pragma unroll
       for (int u = 0; u < AtOnce; ++u) {
-        const Acc v = tree_across_warp_and_sets<O, kSets>(set + u * kSets);
+        const Acc v = tree_of_sets<O, kSets>(set + u * kSets);
         if (lane == 0 && slot0 + u < chunks) slots[slot0 + u] = v;
       }
     }

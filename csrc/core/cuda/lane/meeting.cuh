@@ -1,0 +1,52 @@
+// Trees across the lanes of a warp, by what may stand for accumulators.
+#pragma once
+
+#include "core/contract/meeting.h"
+#include "core/cuda/lane/device.cuh"
+
+namespace torch_reduce::cuda {
+
+// Calls tree(op, v), which combines what the lanes have in v by op. All lanes call.
+template <class O, class Acc, int Count, class F>
+__device__ __forceinline__ void meet(Acc (&v)[Count], F tree) {
+  using Less = Meeting<Acc>;
+  if constexpr (Less::exists) {
+    bool may = true;
+#pragma unroll
+    for (const Acc& acc : v) may = may && Less::may(acc);
+    if (__all_sync(kAllLanes, may)) {
+      word_of<Acc> value[Count];
+#pragma unroll
+      for (int i = 0; i < Count; ++i) value[i] = Less::value(v[i]);
+      tree(Less{}, value);
+#pragma unroll
+      for (int i = 0; i < Count; ++i) v[i] = Less::accumulator(value[i]);
+      return;
+    }
+  }
+  tree(O{}, v);
+}
+
+// The tree of order::tree_across_warp_and_sets().
+template <class O, int Sets, class Acc>
+__device__ __forceinline__ Acc tree_of_sets(const Acc* set) {
+  Acc v[Sets];
+#pragma unroll
+  for (int s = 0; s < Sets; ++s) v[s] = set[s];
+  meet<O>(v, [](auto op, auto& to) { to[0] = order::trees_across_warp_and_sets<decltype(op), 1, Sets>(to); });
+  return v[0];
+}
+
+// The tree over sets of values of `lanes` neighbours, one set after the other.
+template <class O, class Acc, int Sets>
+__device__ __forceinline__ Acc tree_of_lanes(Acc (&set)[Sets], int lanes) {
+  meet<O>(set, [&](auto op, auto& to) {
+    using By = decltype(op);
+#pragma unroll
+    for (auto& of_set : to) of_set = tree_across_lanes<By>(of_set, 1, lanes);
+    to[0] = order::tree<By>(to);
+  });
+  return set[0];
+}
+
+}  // namespace torch_reduce::cuda
