@@ -4,7 +4,7 @@ and of CTAs that meet in scratch; read and written by 16 bytes or by elements, i
 import pytest
 import torch
 from emulated import needs_emulator
-from emulated_maps import MAPS, Case, build, run
+from emulated_maps import MAPS, PLACES, Case, build, run
 from map_cases import DTYPES, inputs_of, masked, special, values
 
 from torch_reduce.map_model import MAPS as MODELS
@@ -49,6 +49,20 @@ def test_rows_of_whole_vectors(kernels, name, dtype):
         for sms in (0, 4):
             planned = run(kernels, Case(name, rows, n, sms=sms, backward=sms == 0), inputs)
             assert planned.reads_vectors and planned.writes_vectors
+
+
+@every_map
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_short_rows_of_whole_vectors(kernels, name, dtype):
+    """One load of a lane where rows are few; else up to four, of all lanes or not, and a last warp that is not full."""
+    places, loads = set(), set()
+    for i, (rows, n) in enumerate(((33, 8), (70, 16), (37, 32), (21, 80), (37, 96), (19, 128), (5, 256))):
+        inputs = inputs_of(name, special(values(rows, n, dtype, start=i)) if i % 2 else values(rows, n, dtype, start=i))
+        for sms in (0, 4):
+            planned = run(kernels, Case(name, rows, n, sms=sms, backward=sms == 0), inputs)
+            places.add(PLACES[planned.places])
+            loads.add(planned.loads)
+    assert places == {"short_vectors", "one_vector"} and {1, 3, 4} <= loads
 
 
 @every_map

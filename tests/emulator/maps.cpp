@@ -14,7 +14,8 @@ extern "C" {
 
 // What a plan is, for tests to know what they have run.
 struct PlannedMap {
-  int log_lanes, log_warps, warp_rows, warp_chunks, rows_per_cta, in_cluster, reads_vectors, writes_vectors, launches;
+  int places, loads, log_lanes, log_warps, warp_rows, warp_chunks, rows_per_cta, in_cluster, reads_vectors,
+      writes_vectors, launches;
   int64_t units;
 };
 
@@ -48,8 +49,18 @@ int emulate_map(int map, int in_type, int out_type, int parameters, double epsil
   Gpu gpu = make_gpu(sms, capability / 10, capability % 10);
   gpu.cluster_ctas = cluster_ctas;
   const MapPlan plan = make_map_plan(p, gpu);
-  *planned = {plan.log_lanes,  plan.log_warps,     plan.warp_rows,      plan.warp_chunks, plan.rows_per_cta,
-              plan.in_cluster, plan.reads_vectors, plan.writes_vectors, plan.launches,    plan.units};
+  *planned = {static_cast<int>(plan.places),
+              plan.loads,
+              plan.log_lanes,
+              plan.log_warps,
+              plan.warp_rows,
+              plan.warp_chunks,
+              plan.rows_per_cta,
+              plan.in_cluster,
+              plan.reads_vectors,
+              plan.writes_vectors,
+              plan.launches,
+              plan.units};
   const auto vectors = static_cast<size_t>(plan.scratch_bytes + 15) / 16;
   std::vector<uint4> scratch(vectors, {0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a});
   emulator::backward = backward;

@@ -86,6 +86,16 @@ def test_a_row_has_its_bits_in_every_batch(device, name):
             assert_same_bits(run(name, part, device), whole[rows], f"{name}, {batch} rows of {n}")
 
 
+@every_map
+def test_many_short_rows(device, name):
+    """Which have other lanes of a GPU than few have."""
+    for n, dtype in ((24, torch.bfloat16), (96, torch.float16), (128, torch.bfloat16), (256, torch.float32)):
+        inputs = inputs_of(name, special(values(100, n, dtype, start=n)))
+        assert_same_bits(run(name, inputs, device), inputs.expected, f"{name} {n}")
+        inputs = inputs.repeated(250)
+        assert_same_bits(run(name, inputs, device), inputs.expected, f"{name}, many rows of {n}")
+
+
 @pytest.mark.parametrize("name", SOFTMAXES)
 @given(data=st.data())
 def test_softmax_of_any_layout(device, name, data):

@@ -6,19 +6,22 @@ from dataclasses import dataclass
 
 import torch
 from emulated import CORE, EMULATOR, MEMORY, PLANS, compile_library
-from emulated_kernels import POISON, TYPES, at_16_bytes, numbers, placed
+from emulated_kernels import POISON, TYPES, at_16_bytes, declared, numbers, placed
 from map_cases import Inputs
 
 from torch_reduce.testing import assert_same_bits
 
 ROWS = re.findall(r"^TORCH_REDUCE_MAP\((\w+), (\w+)\)", (CORE / "contract" / "maps" / "maps.def").read_text(), re.M)
 MAPS = [name for _, name in ROWS]
+PLACES = declared("map.h", r"enum class Places : uint8_t {([^}]*)}", r"(\w+)")
 
 
 class Planned(ctypes.Structure):
     _fields_ = [
         (name, ctypes.c_int)
         for name in (
+            "places",
+            "loads",
             "log_lanes",
             "log_warps",
             "warp_rows",

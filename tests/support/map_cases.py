@@ -52,6 +52,11 @@ class Inputs:
             mask=moved(self.mask),
         )
 
+    def repeated(self, count: int) -> "Inputs":
+        """The rows, so many times."""
+        of_rows = {name: getattr(self, name) for name in ("x", "second", "row", "expected", "total", "mask")}
+        return replace(self, **{name: None if t is None else t.repeat(count, 1) for name, t in of_rows.items()})
+
 
 def values(rows: int, n: int, dtype: torch.dtype, start: int = 0) -> Tensor:
     """Near ones and then wide ones, as sums of exponentials have them."""

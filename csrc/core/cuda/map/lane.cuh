@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/contract/plain.h"
+#include "core/cuda/lane/meeting.cuh"
 #include "core/cuda/map/pieces.cuh"
 
 namespace torch_reduce::cuda {
@@ -30,10 +31,11 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   using O = typename M::Reduces;
   using Acc = total_of<M, Word>;
   using Pieces::are_vectors;
+  using Pieces::is_short;
   using Pieces::keeps;
   using Pieces::kLoads;
   using Pieces::V;
-  static constexpr int kSets = Pieces::kLoadsOfChunk / kSteps;
+  static constexpr int kSets = is_short ? kLoads : Pieces::kLoadsOfChunk / kSteps;
 
   using Pieces::Pieces;
 
@@ -94,19 +96,23 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
 
   template <int Which>
   __device__ __forceinline__ Acc reduce_one(const Piece& p, const read_of_map<M, Word>& saved, int lanes) {
-    if constexpr (are_vectors) {
-      if (is_whole(p)) return reduce_loads<Which, true>(p, saved, lanes);
+    Acc set[kSets];
+    if (are_vectors && is_whole(p)) {
+      reduce_loads<Which, are_vectors>(p, saved, set);
+    } else {
+      reduce_loads<Which, false>(p, saved, set);
     }
-    return reduce_loads<Which, false>(p, saved, lanes);
+    if constexpr (is_short) return tree_of_lanes<O>(set, lanes);
+    if (lanes == kWarp) return tree_across_warp_and_sets<O, kSets>(set);
+    return tree_across_lanes<O>(set[0], 1, lanes);  // a shorter row has places of the first load alone
   }
   template <int Which, bool whole>
-  __device__ __forceinline__ Acc reduce_loads(const Piece& p, const read_of_map<M, Word>& saved, int lanes) {
-    Acc set[kSets];
+  __device__ __forceinline__ void reduce_loads(const Piece& p, const read_of_map<M, Word>& saved, Acc (&set)[kSets]) {
     bool are_plain = true;
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
       set[s] = O::template identity<Acc>();
-      if (s >= kLoads || (!whole && p.left <= place_of(s))) continue;  // nobody, or not this lane, has places there
+      if (!whole && p.left <= place_of(s)) continue;  // this lane has no places there
       Acc root[1];
       are_plain &= combine_elements<O>(root, [&](auto& how, auto& to) {
         std::decay_t<decltype(to[0])> leaf[V];
@@ -120,8 +126,6 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
       set[s] = root[0];
     }
     if constexpr (keeps) kept_ |= static_cast<unsigned>(are_plain) << p.number;
-    if (lanes == kWarp) return tree_across_warp_and_sets<O, kSets>(set);
-    return tree_across_lanes<O>(set[0], 1, lanes);  // a short row has places of the first load alone
   }
 
   // Combines load i with what is there; the first one is all there is.
@@ -143,9 +147,9 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
 
   template <class Out>
   __device__ __forceinline__ void store_vectors(const Piece& p, Out* to, const row_of_map<M, Word>& row) const {
-    // Parameters of all loads are on the way together; without them, results that come one by one leave more room for
-    // other CTAs' loads.
-    constexpr int kAtOnce = M::reads_weight ? kLoads : 1;
+    // Parameters of all loads are on the way together; without them, results of longer rows that come one by one leave
+    // more room for other CTAs' loads.
+    constexpr int kAtOnce = M::reads_weight || is_short ? kLoads : 1;
     if (is_whole(p)) {
 #pragma unroll kAtOnce
       for (int i = 0; i < kLoads; ++i) store_vector(p, i, to, row);

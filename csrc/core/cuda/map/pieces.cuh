@@ -20,7 +20,8 @@ template <class M, class In, class Word, Places places>
 class LanePieces {
  public:
   static constexpr int V = vector_width<In>, kLoadsOfChunk = kChunk / (kWarp * V);
-  static constexpr int kLoads = places == Places::OneVector ? 1 : kLoadsOfChunk;
+  static constexpr bool is_short = places == Places::ShortVectors || places == Places::OneVector;
+  static constexpr int kLoads = places == Places::OneVector ? 1 : is_short ? kLoadsOfShort : kLoadsOfChunk;
   static constexpr bool are_vectors = places != Places::Any, keeps = keeps_lifted<M, Word>;
 
   // `pieces` of a warp are in shared memory.
@@ -52,7 +53,7 @@ class LanePieces {
 
  protected:
   // Of load i, behind the first place.
-  static constexpr __device__ __forceinline__ int place_of(int i) { return i * kWarp * V; }
+  __device__ __forceinline__ int place_of(int i) const { return is_short ? (i * V) << a_.log_lanes : i * kWarp * V; }
   // Whether the row has all places of the lane's loads, as most have: code without branches keeps more on the way.
   __device__ __forceinline__ bool is_whole(const Piece& p) const { return p.left >= place_of(kLoads - 1) + V; }
 

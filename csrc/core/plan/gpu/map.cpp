@@ -9,7 +9,7 @@
 namespace torch_reduce {
 namespace {
 
-constexpr int kVectorBytes = 16, kWarp = 32;
+constexpr int kVectorBytes = 16, kLogLanesOfSector = 1, kWarp = 32;
 
 // Whether V neighbours of every row lie at a multiple of their bytes, up to 16.
 bool are_vectors(const MapProblem& p, int64_t MapStrides::* stride, DType type, int alignment, int64_t v) {
@@ -34,7 +34,19 @@ void choose_places(MapPlan& plan, const MapProblem& p, int64_t v) {
   const bool has_likely_types = p.parameters == p.in && (p.out == p.in || p.out == p.compute);
   const bool vectors = plan.reads_vectors && plan.writes_vectors && p.n % v == 0 && has_likely_types;
   if (vectors && p.parameter_alignment == kVectorBytes)
-    plan.places = plan.loads == 1 ? Places::OneVector : Places::Vectors;
+    plan.places = p.n <= kLeaves ? Places::ShortVectors : Places::Vectors;
+}
+
+// The lanes of a row in a warp, and the loads of a lane. Of many short rows each has few lanes, as all of them do what
+// a row takes once, but a sector of memory at least.
+void choose_lanes(MapPlan& plan, const MapProblem& p, int64_t v, const Gpu& gpu) {
+  const int64_t vectors = ceil_div(std::min<int64_t>(p.n, kChunk), v);
+  const int most = std::min(log2_above(vectors), 5);
+  const int least = std::min(std::max(log2_above(ceil_div(vectors, kLoadsOfShort)), kLogLanesOfSector), most);
+  const bool are_many = ceil_div(p.rows, kWarp >> least) >= gpu.sms * tuning::kMapShortWarpsPerSm;
+  plan.log_lanes = plan.places == Places::ShortVectors && are_many ? least : most;
+  plan.loads = static_cast<int>(ceil_div(vectors, 1 << plan.log_lanes));
+  if (plan.places == Places::ShortVectors && plan.loads == 1) plan.places = Places::OneVector;
 }
 
 // The pieces of a warp: few warps with much to do meet seldom, but all SMs are to have enough. A long row's are its
@@ -78,13 +90,14 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   const TraitsOfMap map = traits_of(p.map);
   const int bytes = static_cast<int>(size_of(p.in)), word = static_cast<int>(size_of(p.compute));
   const int64_t v = kVectorBytes / bytes, chunks = chunk_count(p.n);
-  plan.log_lanes = std::min(log2_above(ceil_div(p.n, v)), 5);
-  plan.loads = static_cast<int>(ceil_div(std::min<int64_t>(p.n, kChunk), kWarp * v));
   choose_places(plan, p, v);
+  choose_lanes(plan, p, v, gpu);
 
   const int piece_bytes = map_piece_bytes(map.reads_second, map.keeps_lifted && word == 4, plan.loads, bytes, word);
   const int64_t side_by_side = kWarp >> plan.log_lanes;
-  (chunks > 1 ? plan.warp_chunks : plan.warp_rows) = choose_pieces(p, chunks, side_by_side, piece_bytes, gpu);
+  if (plan.places != Places::ShortVectors) {
+    (chunks > 1 ? plan.warp_chunks : plan.warp_rows) = choose_pieces(p, chunks, side_by_side, piece_bytes, gpu);
+  }
   plan.most_shared_bytes = most_shared_bytes(gpu);
   choose_warps(plan, chunks, piece_bytes, gpu);
 

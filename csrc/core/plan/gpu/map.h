@@ -11,8 +11,12 @@
 namespace torch_reduce {
 
 // What is known of a row's places when a kernel is compiled: nothing; or that they come in whole vectors, of input, of
-// result and of parameters, the latter of the elements' type; and that there is one load of a lane.
-enum class Places : uint8_t { Any, Vectors, OneVector };
+// result and of parameters, the latter of the elements' type; that no two elements of a row are of one leaf; and that
+// there is one load of a lane.
+enum class Places : uint8_t { Any, Vectors, ShortVectors, OneVector };
+
+// The most loads of a lane and a short row.
+constexpr int kLoadsOfShort = 4;
 
 struct MapPlan {
   Places places = Places::Any;

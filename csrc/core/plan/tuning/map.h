@@ -17,6 +17,8 @@ constexpr int kMapChunks = 2;
 constexpr int kLogMapMostChunks = 2;
 constexpr int kMapMostChunks = 1 << kLogMapMostChunks;
 constexpr int64_t kMapWarpsPerSm = 16;
+// Short rows are many from so many warps for each SM on.
+constexpr int64_t kMapShortWarpsPerSm = 8;
 constexpr int64_t kMapWarpBytes = 12 << 10;
 // Up to so many CTAs fetch parameters before they read them: nobody else has brought them near.
 constexpr int64_t kMapFewCtas = 128;
