@@ -23,12 +23,12 @@ struct ScanArgs {
 };
 
 // v = left op v, of all elements that a lane has.
-template <class O, class Acc, int Steps>
-__device__ __forceinline__ void combine_all(const Acc& left, Acc (&v)[Steps][kNeighbours]) {
+template <class In, class Value, int Steps>
+__device__ __forceinline__ void combine_all(const Value& left, Value (&v)[Steps][kNeighbours]) {
 #pragma unroll
   for (auto& step : v) {
 #pragma unroll
-    for (Acc& x : step) x = O::combine(left, x);
+    for (Value& x : step) x = In::combine(left, x);
   }
 }
 
@@ -71,8 +71,21 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
   const int left = row >= s.outputs ? 0 : rest < kChunk ? static_cast<int>(rest) : kChunk;
   const bool looks_back = a.log_parts > 0 && in_row == 0 && row < s.outputs;
   char* const elements = region + kChunk * (s.slot_bytes - a.in.size);
+  using Number = number_of<Acc>;
+  using All = InChunk<O, Acc>;
+  using Near = NearInChunk<O, word_of<Acc>>;
+  const bool is_short = s.log_width < 10;
+  bool is_near = false;
+  if constexpr (O::adds_exponentials) {
+    is_near = may_be_in_chunk<O, Number, Near>(elements, a.source, is_short ? s.log_width : 10, left);
+  }
   if (a.chunks > 1) {
-    Acc value = total_of_chunk<O, Acc>(elements, a.source, begin, left);
+    Acc value;
+    if (O::adds_exponentials && is_near) {
+      if constexpr (O::adds_exponentials) value = total_of_chunk<O, Number, Near>(elements, a.source, begin, left);
+    } else {
+      value = total_of_chunk<O, Number, All>(elements, a.source, begin, left);
+    }
     if (s.log_chunks > 0) {
       if (lane == 0) nodes[warp] = value;
       __syncthreads();
@@ -90,49 +103,64 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
     if (looks_back) a.look_back.leave_value(value, part, row);
   }
 
-  const bool is_short = s.log_width < 10;
-  const int levels = is_short ? s.log_width : kTreeLevels;
-  ChunkPrefixes<O, Acc> prefixes;
-  prefixes.start();
-  // What a lane has of steps at a time, before what comes before the part is waited for.
-  constexpr int kHeld = sizeof(Acc) == 4 ? kSteps : 1;
-#pragma unroll 1
-  for (int held = 0; held < kSteps; held += kHeld) {
-    const auto place_of = [&](int step) { return (held + step) * kLeaves + lane * kNeighbours; };
-    const auto number_of = [&](int step) {
-      return is_short ? place_of(step) & ((1 << s.log_width) - 1) : place_of(step);
-    };
-    const auto exists = [&](int step) { return (held + step) * kLeaves < (is_short && left > 0 ? kChunk : left); };
-    Acc v[kHeld][kNeighbours];
-#pragma unroll
-    for (int step = 0; step < kHeld; ++step) {
-      if (!exists(step)) break;
-      read_lifted<O>(elements, place_of(step), a.source, begin, number_of(step), left, v[step]);
-      if (is_short) prefixes.start();
-      prefixes.step(v[step], levels);
-    }
-    if (held == 0 && a.log_parts > 0) {
-      if (looks_back) a.look_back.wait_for_others(part, row, before);
-      s.log_chunks > 0 ? __syncthreads() : __syncwarp();
-    }
-    if (!exists(0)) break;
-    // The subtrees of chunks left of this one, the nearest first, and of parts.
+  const auto wait_for_left = [&] {
+    if (a.log_parts == 0) return;
+    if (looks_back) a.look_back.wait_for_others(part, row, before);
+    s.log_chunks > 0 ? __syncthreads() : __syncwarp();
+  };
+  // The subtrees of chunks left of this one, the nearest first, and of parts.
+  const auto for_each_left = [&](const auto& f) {
     for (int bits = in_row; bits != 0; bits &= bits - 1) {
       const int k = __ffs(bits) - 1;
-      combine_all<O>(subtrees(nodes, s.log_warps, k)[(warp >> k) - 1], v);
+      f(subtrees(nodes, s.log_warps, k)[(warp >> k) - 1]);
     }
-    for (uint32_t bits = part; bits != 0; bits &= bits - 1) combine_all<O>(before[__ffs(bits) - 1], v);
-    __syncwarp();  // results may take the places of elements of these steps
+    for (uint32_t bits = part; bits != 0; bits &= bits - 1) f(before[__ffs(bits) - 1]);
+  };
+  const auto write_prefixes = [&](auto by, bool waits) {
+    using In = decltype(by);
+    const int levels = is_short ? s.log_width : kTreeLevels;
+    ChunkPrefixes<O, Acc, In> prefixes;
+    prefixes.start();
+    // What a lane has of steps at a time, before what comes before the part is waited for.
+    constexpr int kHeld = sizeof(typename In::Value) == 4 ? kSteps : 1;
+#pragma unroll 1
+    for (int held = 0; held < kSteps; held += kHeld) {
+      const auto place_of = [&](int step) { return (held + step) * kLeaves + lane * kNeighbours; };
+      const auto number_of = [&](int step) {
+        return is_short ? place_of(step) & ((1 << s.log_width) - 1) : place_of(step);
+      };
+      const auto exists = [&](int step) { return (held + step) * kLeaves < (is_short && left > 0 ? kChunk : left); };
+      typename In::Value v[kHeld][kNeighbours];
 #pragma unroll
-    for (int step = 0; step < kHeld; ++step) {
-      if (!exists(step)) break;
-      Finished<O, Acc> result[kNeighbours];
-#pragma unroll
-      for (int e = 0; e < kNeighbours; ++e) {
-        result[e] = finish<O>(v[step][e], begin + number_of(step) + e + 1, Ending::Own, a.mirror);
+      for (int step = 0; step < kHeld; ++step) {
+        if (!exists(step)) break;
+        read_lifted<O, Number, In>(elements, place_of(step), a.source, begin, number_of(step), left, v[step]);
+        if (is_short) prefixes.start();
+        prefixes.step(v[step], levels);
       }
-      write_numbers<O>(region, place_of(step), a.out_type, result);
+      if (held == 0 && waits) wait_for_left();
+      if (!exists(0)) break;
+      In in;
+      for_each_left([&](const Acc& subtree) { combine_all<In>(in.left(subtree), v); });
+      __syncwarp();  // results may take the places of elements of these steps
+#pragma unroll
+      for (int step = 0; step < kHeld; ++step) {
+        if (!exists(step)) break;
+        Finished<O, Acc> result[kNeighbours];
+#pragma unroll
+        for (int e = 0; e < kNeighbours; ++e) {
+          result[e] = in.finish(v[step][e], begin + number_of(step) + e + 1, a.mirror);
+        }
+        write_numbers<O>(region, place_of(step), a.out_type, result);
+      }
     }
+  };
+  if constexpr (O::adds_exponentials) {
+    wait_for_left();
+    for_each_left([&](const Acc& subtree) { is_near = is_near && Meeting<Acc>::may(subtree); });
+    is_near ? write_prefixes(Near{}, false) : write_prefixes(All{}, false);
+  } else {
+    write_prefixes(All{}, true);
   }
   a.out.across ? __syncthreads() : __syncwarp();
   write_places(s, tile, a.out, a.kept, regions);

@@ -1,0 +1,122 @@
+// What a warp combines of a chunk in place of accumulators of several words, where that takes fewer instructions: the
+// bits are the same.
+//
+// Each has combine() and identity() of its values; lift(), which makes one of element `index`; across(), after which
+// the nodes of 32 lanes may be combined; left() of what stands before the chunk; the chunk's total(); and finish().
+#pragma once
+
+#include "core/contract/meeting.h"
+#include "core/contract/ops.h"
+#include "core/contract/plain.h"
+#include "core/cuda/block/sink.cuh"
+
+namespace torch_reduce::cuda {
+
+// Accumulators.
+template <class O, class Acc>
+struct InChunk {
+  using Value = Acc;
+  static __device__ __forceinline__ Acc identity() { return O::template identity<Acc>(); }
+  static __device__ __forceinline__ Acc combine(const Acc& a, const Acc& b) { return O::combine(a, b); }
+  static __device__ __forceinline__ Acc lift(number_of<Acc> x, int64_t index) {
+    if constexpr (O::needs_index) {
+      return O::lift(x, index);
+    } else {
+      return O::lift(x);
+    }
+  }
+  static __device__ __forceinline__ Acc across(const Acc& v) { return v; }
+  static __device__ __forceinline__ Acc total(const Acc& v) { return v; }
+
+  __device__ __forceinline__ Acc left(const Acc& v) { return v; }
+  __device__ __forceinline__ auto finish(const Acc& v, int64_t n, uint64_t mirror) const {
+    return cuda::finish<O>(v, n, Ending::Own, mirror);
+  }
+};
+
+// Products as a significand in [1, 2), or 0, infinite or NaN, and a power of two of its own. A lane's part of a chunk
+// has 32 elements, so that a prefix stays below 2^32 in the lane, below 2^63 in the chunk, and doubles with each of
+// what stands before.
+template <class T>
+struct NormalProduct {
+  T significand;
+  typename order::ScaleOf<T>::Exponent power;
+};
+template <class O, class T>
+struct InChunk<O, order::Scaled<T>> {
+  using Scaled = order::Scaled<T>;
+  using Value = NormalProduct<T>;
+  using Exponent = typename Scaled::Exponent;
+  using Bits = std::make_unsigned_t<Exponent>;
+  static constexpr int kFraction = std::numeric_limits<T>::digits - 1, kBias = std::numeric_limits<T>::max_exponent - 1;
+  static constexpr Bits kField = 2 * kBias + 1;
+  static constexpr int kUnit = kBias - 1;  // the logarithm of ScaleOf<T>::kUnit
+
+  static __device__ __forceinline__ Value identity() { return {1, 0}; }
+  static __device__ __forceinline__ Value combine(const Value& a, const Value& b) {
+    return {order::multiply(a.significand, b.significand), a.power + b.power};
+  }
+  static __device__ __forceinline__ Value lift(T x, int64_t) {
+    constexpr int kUp = 60;                                                        // enough for any of T
+    const bool is_small = order::magnitude_of(x) < std::numeric_limits<T>::min();  // zero among them
+    return normal(is_small ? order::multiply(x, static_cast<T>(int64_t{1} << kUp)) : x, is_small ? -kUp : 0);
+  }
+  static __device__ __forceinline__ Value across(const Value& v) { return normal(v.significand, v.power); }
+  static __device__ __forceinline__ Scaled total(const Value& v) { return scaled(v.significand, v.power); }
+
+  __device__ __forceinline__ Value left(const Scaled& v) {
+    const Value significand = normal(v.significand, 0);
+    power_ += significand.power + static_cast<int64_t>(v.exponent) * kUnit;
+    return {significand.significand, 0};
+  }
+  __device__ __forceinline__ double finish(const Value& v, int64_t, uint64_t) const {
+    // Beyond, nothing of a chunk brings a product back into the range of doubles.
+    constexpr int64_t kEnd = int64_t{1} << 28;
+    const int64_t left = power_ < -kEnd ? -kEnd : power_ > kEnd ? kEnd : power_;
+    const Exponent power = v.power + static_cast<Exponent>(left);
+    if constexpr (std::is_same<T, float>::value) {
+      constexpr Exponent kMost = 600;  // of results that are not 0 or infinite in fp32
+      const Exponent near = power < -kMost ? -kMost : power > kMost ? kMost : power;
+      return static_cast<double>(v.significand) * bit_cast<double>(static_cast<uint64_t>(near + 1023) << 52);
+    } else {
+      return order::value_of(scaled(v.significand, power));
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ Value normal(T x, Exponent power) {
+    const Bits bits = bit_cast<Bits>(x), field = bits >> kFraction & kField;
+    const bool is_number = field - 1 < kField - 1;
+    const Bits significand = (bits & ~(kField << kFraction)) | static_cast<Bits>(kBias) << kFraction;
+    return {is_number ? bit_cast<T>(significand) : x, power + (is_number ? static_cast<Exponent>(field) - kBias : 0)};
+  }
+  static __device__ __forceinline__ Scaled scaled(T significand, Exponent power) {
+    const Exponent units = power / kUnit;
+    const auto rest = static_cast<Bits>(power - units * kUnit + kBias);
+    return order::multiply(order::scaled(significand), order::scaled(bit_cast<T>(rest << kFraction), units));
+  }
+
+  int64_t power_ = 0;  // of what stands before
+};
+
+// Sums of exponentials without a reference, and 0 for those of -infinity.
+template <class O, class T>
+struct NearInChunk {
+  using Acc = Exponentials<T>;
+  using Value = T;
+  static __device__ __forceinline__ T identity() { return 0; }
+  static __device__ __forceinline__ T combine(T a, T b) { return a + b; }
+  static __device__ __forceinline__ bool may(T x) {
+    return order::magnitude_of(x) <= LogSumExp::kNear || x == -std::numeric_limits<T>::infinity();
+  }
+  static __device__ __forceinline__ T lift(T x, int64_t) { return PlainExponentials<T>::positive(exp_of_near(x)); }
+  static __device__ __forceinline__ T across(T v) { return v; }
+  static __device__ __forceinline__ Acc total(T v) { return Meeting<Acc>::accumulator(v); }
+
+  __device__ __forceinline__ T left(const Acc& v) { return Meeting<Acc>::value(v); }
+  __device__ __forceinline__ auto finish(T v, int64_t n, uint64_t mirror) const {
+    return cuda::finish<O>(Meeting<Acc>::accumulator(v), n, Ending::Own, mirror);
+  }
+};
+
+}  // namespace torch_reduce::cuda
