@@ -77,8 +77,8 @@ def add_rms_norm(x: torch.Tensor, residual: torch.Tensor, n: int, weight: torch.
 
 
 def of_rows() -> Iterator[Work]:
-    """Norms, softmax and losses, as tokens and vocabularies have them."""
-    for rows, n in ((1, 4096), (16, 4096), (64, 4096), (16384, 4096)):
+    """Norms, softmax and losses, as tokens, the heads of 4096 tokens and vocabularies have them."""
+    for rows, n in ((1, 4096), (16, 4096), (64, 4096), (16384, 4096), (4096 * 32, 128)):
         weight, bias = torch.ones(n, dtype=BF16, device="cuda"), torch.zeros(n, dtype=BF16, device="cuda")
         size = rows * n * 2
         yield Work(
