@@ -13,6 +13,10 @@ pytestmark = needs_emulator
 every_map = pytest.mark.parametrize("name", MAPS)
 
 
+def reduces(name):
+    return name != "cross_entropy_backward" and not name.endswith("_products")
+
+
 @pytest.fixture(scope="module")
 def kernels(shared_folder):
     return build(shared_folder)
@@ -62,7 +66,9 @@ def test_short_rows_of_whole_vectors(kernels, name, dtype):
             planned = run(kernels, Case(name, rows, n, sms=sms, backward=sms == 0), inputs)
             places.add(PLACES[planned.places])
             loads.add(planned.loads)
-    assert places == {"short_vectors", "one_vector"} and {1, 3, 4} <= loads
+    has_short = reduces(name) and dtype != torch.float64
+    assert "one_vector" in places and ("short_vectors" in places) == has_short
+    assert not has_short or {1, 3, 4} <= loads
 
 
 @every_map
@@ -73,7 +79,7 @@ def test_rows_of_several_ctas(kernels, name, dtype):
     inputs = inputs_of(name, values(rows, n, dtype))
     in_cluster = run(kernels, Case(name, rows, n, gap=-n % 8), inputs)
     in_scratch = run(kernels, Case(name, rows, n, offset=1, capability=89, clusters=1, backward=True), inputs)
-    meets = name != "cross_entropy_backward" and not name.endswith("_products")
+    meets = reduces(name)
     assert (in_cluster.in_cluster, in_cluster.launches, in_cluster.reads_vectors) == (meets, 1, 1)
     assert (in_scratch.in_cluster, in_scratch.launches, in_scratch.reads_vectors) == (0, 1 + meets, 0)
     assert min(in_cluster.units, in_scratch.units) > 1

@@ -41,10 +41,11 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      plan.writes_vectors,
                      plan.masks_vectors,
                      plan.fetches_parameters};
-  const auto kernel = plan.places == Places::Any            ? map<M, In, Word, Places::Any>
-                      : plan.places == Places::Vectors      ? map<M, In, Word, Places::Vectors>
-                      : plan.places == Places::ShortVectors ? map<M, In, Word, Places::ShortVectors>
-                                                            : map<M, In, Word, Places::OneVector>;
+  constexpr auto kShort = has_short_vectors(M::reduces, sizeof(Word)) ? Places::ShortVectors : Places::Any;
+  const auto kernel = plan.places == Places::Any         ? map<M, In, Word, Places::Any>
+                      : plan.places == Places::Vectors   ? map<M, In, Word, Places::Vectors>
+                      : plan.places == Places::OneVector ? map<M, In, Word, Places::OneVector>
+                                                         : map<M, In, Word, kShort>;
   const Launch l{plan.grid,
                  plan.block,
                  plan.shared_bytes,

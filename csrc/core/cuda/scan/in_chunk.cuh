@@ -1,14 +1,17 @@
 // What a warp combines of a chunk in place of accumulators of several words, where that takes fewer instructions: the
-// bits are the same.
-//
-// Each has combine() and identity() of its values; lift(), which makes one of element `index`; across(), after which
-// the nodes of 32 lanes may be combined; left() of what stands before the chunk; the chunk's total(); and finish().
+// bits are the same. Each of the structs has
+//   Value, identity(), combine(a, b)   what is combined, and how
+//   lift(x, index)                     of an element
+//   across(v)                          of a lane's node, so that those of 32 lanes may be combined
+//   total(v)                           the accumulator of all of the chunk
+//   left(accumulator)                  of what stands before the chunk
+//   finish(v, n, mirror)               the result of n elements, before it is rounded
 #pragma once
 
-#include "core/contract/meeting.h"
 #include "core/contract/ops.h"
 #include "core/contract/plain.h"
 #include "core/cuda/block/sink.cuh"
+#include "core/cuda/lane/meeting.cuh"
 
 namespace torch_reduce::cuda {
 

@@ -75,17 +75,20 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
   using All = InChunk<O, Acc>;
   using Near = NearInChunk<O, word_of<Acc>>;
   const bool is_short = s.log_width < 10;
+  constexpr bool kMayBeNear = O::adds_exponentials;
   bool is_near = false;
-  if constexpr (O::adds_exponentials) {
+  if constexpr (kMayBeNear) {
     is_near = may_be_in_chunk<O, Number, Near>(elements, a.source, is_short ? s.log_width : 10, left);
   }
-  if (a.chunks > 1) {
-    Acc value;
-    if (O::adds_exponentials && is_near) {
-      if constexpr (O::adds_exponentials) value = total_of_chunk<O, Number, Near>(elements, a.source, begin, left);
-    } else {
-      value = total_of_chunk<O, Number, All>(elements, a.source, begin, left);
+  const auto by_values = [&](const auto& f) {
+    if constexpr (kMayBeNear) {
+      if (is_near) return f(Near{});
     }
+    return f(All{});
+  };
+  if (a.chunks > 1) {
+    Acc value =
+        by_values([&](auto by) { return total_of_chunk<O, Number, decltype(by)>(elements, a.source, begin, left); });
     if (s.log_chunks > 0) {
       if (lane == 0) nodes[warp] = value;
       __syncthreads();
@@ -116,7 +119,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
     }
     for (uint32_t bits = part; bits != 0; bits &= bits - 1) f(before[__ffs(bits) - 1]);
   };
-  const auto write_prefixes = [&](auto by, bool waits) {
+  const auto write_prefixes = [&](auto by) {
     using In = decltype(by);
     const int levels = is_short ? s.log_width : kTreeLevels;
     ChunkPrefixes<O, Acc, In> prefixes;
@@ -138,7 +141,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
         if (is_short) prefixes.start();
         prefixes.step(v[step], levels);
       }
-      if (held == 0 && waits) wait_for_left();
+      if (held == 0 && !kMayBeNear) wait_for_left();
       if (!exists(0)) break;
       In in;
       for_each_left([&](const Acc& subtree) { combine_all<In>(in.left(subtree), v); });
@@ -155,13 +158,11 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
       }
     }
   };
-  if constexpr (O::adds_exponentials) {
+  if constexpr (kMayBeNear) {
     wait_for_left();
     for_each_left([&](const Acc& subtree) { is_near = is_near && Meeting<Acc>::may(subtree); });
-    is_near ? write_prefixes(Near{}, false) : write_prefixes(All{}, false);
-  } else {
-    write_prefixes(All{}, true);
   }
+  by_values(write_prefixes);
   a.out.across ? __syncthreads() : __syncwarp();
   write_places(s, tile, a.out, a.kept, regions);
 }

@@ -33,20 +33,24 @@ void choose_places(MapPlan& plan, const MapProblem& p, int64_t v) {
   plan.masks_vectors = are_vectors(p, &MapStrides::mask, DType::Bool, p.mask_alignment, v);
   const bool has_likely_types = p.parameters == p.in && (p.out == p.in || p.out == p.compute);
   const bool vectors = plan.reads_vectors && plan.writes_vectors && p.n % v == 0 && has_likely_types;
-  if (vectors && p.parameter_alignment == kVectorBytes)
-    plan.places = p.n <= kLeaves ? Places::ShortVectors : Places::Vectors;
+  if (vectors && p.parameter_alignment == kVectorBytes) plan.places = Places::Vectors;
 }
 
 // The lanes of a row in a warp, and the loads of a lane. Of many short rows each has few lanes, as all of them do what
 // a row takes once, but a sector of memory at least.
-void choose_lanes(MapPlan& plan, const MapProblem& p, int64_t v, const Gpu& gpu) {
+void choose_lanes(MapPlan& plan, const MapProblem& p, int64_t v, bool has_short, const Gpu& gpu) {
   const int64_t vectors = ceil_div(std::min<int64_t>(p.n, kChunk), v);
   const int most = std::min(log2_above(vectors), 5);
   const int least = std::min(std::max(log2_above(ceil_div(vectors, kLoadsOfShort)), kLogLanesOfSector), most);
   const bool are_many = ceil_div(p.rows, kWarp >> least) >= gpu.sms * tuning::kMapShortWarpsPerSm;
-  plan.log_lanes = plan.places == Places::ShortVectors && are_many ? least : most;
+  const bool is_short = plan.places == Places::Vectors && p.n <= kLeaves;
+  plan.log_lanes = is_short && has_short && are_many ? least : most;
   plan.loads = static_cast<int>(ceil_div(vectors, 1 << plan.log_lanes));
-  if (plan.places == Places::ShortVectors && plan.loads == 1) plan.places = Places::OneVector;
+  if (is_short && plan.loads == 1) {
+    plan.places = Places::OneVector;
+  } else if (is_short && has_short) {
+    plan.places = Places::ShortVectors;
+  }
 }
 
 // The pieces of a warp: few warps with much to do meet seldom, but all SMs are to have enough. A long row's are its
@@ -91,7 +95,7 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   const int bytes = static_cast<int>(size_of(p.in)), word = static_cast<int>(size_of(p.compute));
   const int64_t v = kVectorBytes / bytes, chunks = chunk_count(p.n);
   choose_places(plan, p, v);
-  choose_lanes(plan, p, v, gpu);
+  choose_lanes(plan, p, v, has_short_vectors(map.total_words > 0, word), gpu);
 
   const int piece_bytes = map_piece_bytes(map.reads_second, map.keeps_lifted && word == 4, plan.loads, bytes, word);
   const int64_t side_by_side = kWarp >> plan.log_lanes;

@@ -17,6 +17,8 @@ enum class Places : uint8_t { Any, Vectors, ShortVectors, OneVector };
 
 // The most loads of a lane and a short row.
 constexpr int kLoadsOfShort = 4;
+// Whether there are kernels for that: not where a row takes nothing once, nor of doubles.
+constexpr TR_HD bool has_short_vectors(bool reduces, int word_bytes) { return reduces && word_bytes == 4; }
 
 struct MapPlan {
   Places places = Places::Any;
