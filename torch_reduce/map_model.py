@@ -126,7 +126,8 @@ def _layer_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
         of_row = variance(moments, n, 0)
     else:
         share = 1 / np.float64(n)
-        mean = moments["sum"] * share + 0.0
+        mean = moments["sum"] * share
+        mean = fused(fused(-np.float64(n), mean, moments["sum"]), share, mean) + 0.0
         high = mean.astype(np.float32)
         rest = (mean - high).astype(np.float32)
         of_row = np.maximum(moments["squares"] * share - mean * mean, 0.0).astype(np.float32)

@@ -102,6 +102,18 @@ def gradient(x, target):
     return torch.autograd.grad(functional.cross_entropy(x, target, reduction="sum", label_smoothing=0.1), x)[0]
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_the_gradient_of_a_mean_has_the_number_of_rows(device, dtype):
+    """Which the type of the logits may not hold."""
+    rows = 299 if device == "cpu" else 70_001
+    x = torch.zeros(rows, 2, dtype=dtype, device=device).requires_grad_()
+    target = torch.zeros(rows, dtype=torch.int64, device=device)
+    losses = torch.ops.reduce._cross_entropy(x, target, 1, -100, 0.0, 0.0)[0]
+    (expected,) = torch.autograd.grad(losses, x, torch.full_like(losses, 1) / rows)
+    (actual,) = torch.autograd.grad(functional.cross_entropy(x, target), x)
+    assert_same_bits(actual, expected)
+
+
 def test_nothing_counts(device):
     x, target = torch.ones(2, 3, device=device), torch.full((2,), -100, device=device)
     assert functional.cross_entropy(x, target).isnan()

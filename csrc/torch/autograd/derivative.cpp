@@ -25,6 +25,10 @@ at::Tensor of_root(const at::Tensor& x, const at::Tensor& root) {
   return at::where(root == 0, at::zeros({}, x.options()), x / (2 * root));
 }
 
+at::Tensor divide_by_count(const at::Tensor& x, const at::Tensor& count, at::ScalarType type) {
+  return (x.to(at::toOpMathType(at::promote_types(x.scalar_type(), type))) / count).to(type);
+}
+
 namespace {
 
 c10::SymInt count(const Reduction& r, const Operands& o) {
@@ -56,11 +60,6 @@ at::Tensor prod_forward(const Reduction& r, const at::Tensor& tangent, const Ope
   return sum(r, tangent * product_of_others(o.self, r.dims, o.result.scalar_type()), r.keepdim, o.result.scalar_type());
 }
 
-// x / count, where `count` is an integer tensor: at least in fp32, as fp16 and bf16 do not hold every count.
-at::Tensor divide_by_count(const at::Tensor& x, const at::Tensor& count) {
-  return (x.to(at::toOpMathType(x.scalar_type())) / count).to(x.scalar_type());
-}
-
 // Where elements count: NaN does not.
 at::Tensor are_numbers(const Operands& o) { return ties(o.self, o.self); }
 at::Tensor nansum_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
@@ -72,20 +71,21 @@ at::Tensor nansum_forward(const Reduction& r, const at::Tensor& tangent, const O
 }
 at::Tensor nanmean_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
   const at::Tensor numbers = are_numbers(o);
-  return divide_by_count(with_reduced_dims(r, grad, o), sum(r, numbers, true)).to(o.type) * numbers;
+  return divide_by_count(with_reduced_dims(r, grad, o), sum(r, numbers, true), o.type) * numbers;
 }
 at::Tensor nanmean_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
-  return divide_by_count(nansum_forward(r, tangent, o), sum(r, are_numbers(o), r.keepdim));
+  return divide_by_count(nansum_forward(r, tangent, o), sum(r, are_numbers(o), r.keepdim), o.result.scalar_type());
 }
 
 // The elements that tie share a gradient evenly, as torch's amax and amin have it.
 at::Tensor extreme_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
   const at::Tensor tied = ties(o.self, with_reduced_dims(r, o.result, o));
-  return divide_by_count(with_reduced_dims(r, grad, o), sum(r, tied, true)) * tied;
+  return divide_by_count(with_reduced_dims(r, grad, o), sum(r, tied, true), grad.scalar_type()) * tied;
 }
 at::Tensor extreme_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
   const at::Tensor tied = ties(o.self, with_reduced_dims(r, o.result, o));
-  return divide_by_count(sum(r, tangent * tied, r.keepdim, o.result.scalar_type()), sum(r, tied, r.keepdim));
+  const at::ScalarType type = o.result.scalar_type();
+  return divide_by_count(sum(r, tangent * tied, r.keepdim, type), sum(r, tied, r.keepdim), type);
 }
 
 at::Tensor sumsq_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
@@ -164,7 +164,7 @@ at::Tensor signs(const Reduction&, const Operands& o) { return o.self.sgn(); }
 at::Tensor extreme_direction(const Reduction& r, const Operands& o) {
   const at::Tensor norm = with_reduced_dims(r, o.result, o), magnitude = o.self.abs();
   const at::Tensor tied = ties(magnitude, norm.to(o.type)).logical_or(o.self.isnan().logical_and(norm.isnan()));
-  return divide_by_count(o.self.sgn() * tied, sum(r, tied, true));
+  return divide_by_count(o.self.sgn() * tied, sum(r, tied, true), o.type);
 }
 // sgn(x) (|x| / norm)^(p - 1), and 0 where torch has it: where the norm is, and for p < 1 where x is.
 at::Tensor direction_of_order(const Reduction& r, const Operands& o) {

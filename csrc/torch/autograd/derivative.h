@@ -45,5 +45,8 @@ at::Tensor sum(const Reduction& reduction, const at::Tensor& x, bool keepdim,
                std::optional<at::ScalarType> type = std::nullopt);
 at::Tensor with_reduced_dims(const Reduction& reduction, at::Tensor x, const Operands& operands);
 at::Tensor of_root(const at::Tensor& x, const at::Tensor& root);
+// x / count of the type, where `count` is an integer tensor: at least in fp32, as fp16 and bf16 do not hold every
+// count.
+at::Tensor divide_by_count(const at::Tensor& x, const at::Tensor& count, at::ScalarType type);
 
 }  // namespace torch_reduce

@@ -44,10 +44,12 @@ at::Tensor less_mean(const Reduction& r, const TwoOperands& o, at::ScalarType ty
 }
 
 at::Tensor mean_backward(const Reduction& r, const at::Tensor& grad, const TwoOperands& o) {
-  return (with_reduced_dims(r, grad, o.first) / counts(r, o, true)).to(o.first.type).expand_symint(o.first.sizes);
+  return divide_by_count(with_reduced_dims(r, grad, o.first), counts(r, o, true), o.first.type)
+      .expand_symint(o.first.sizes);
 }
 at::Tensor mean_forward(const Reduction& r, const at::Tensor& tangent, const TwoOperands& o) {
-  return sum(r, tangent, r.keepdim, o.first.result.scalar_type()) / counts(r, o, r.keepdim);
+  const at::ScalarType type = o.first.result.scalar_type();
+  return divide_by_count(sum(r, tangent, r.keepdim, type), counts(r, o, r.keepdim), type);
 }
 at::Tensor variance_backward(const Reduction& r, const at::Tensor& grad, const TwoOperands& o) {
   const at::Tensor g = with_reduced_dims(r, grad, o.first);

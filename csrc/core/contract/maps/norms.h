@@ -1,6 +1,7 @@
 // Rows over their root mean square, or their standard deviation.
 #pragma once
 
+#include "core/contract/exponential.h"
 #include "core/contract/maps/map.h"
 
 namespace torch_reduce {
@@ -50,9 +51,13 @@ struct LayerNorm : MapTraits {
   static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
     return at.x;
   }
-  // Divisions and roots of doubles would take longer than a short row.
+  // Divisions and roots of doubles would take longer than all else of a short row. The mean's quotient is corrected by
+  // what the product lacks, so that of equal elements is exact.
   static TR_HD Row<float> finish(const PowerSums<float>* total, const RowOf<float>& row, const NoWords<float>&) {
-    const double mean = total->sum * row.share + 0.0, variance = total->squares * row.share - mean * mean;
+    const double share = total->sum * row.share;
+    const double lacks = multiply_add(-static_cast<double>(row.n), share, total->sum);
+    const double mean = multiply_add(lacks, row.share, share) + 0.0;
+    const double variance = total->squares * row.share - mean * mean;
     const auto high = static_cast<float>(mean);
     return of(high, static_cast<float>(mean - high), variance, row);
   }

@@ -13,7 +13,7 @@ struct Meeting {
   static constexpr bool exists = false;
 };
 
-// Sums of exponentials without a reference add as they are; 0 is that of -infinity.
+// Sums of exponentials with reference 0 add as they are; 0 stands for that of -infinity.
 template <class T>
 struct Meeting<Exponentials<T>> {
   static constexpr bool exists = true;
@@ -30,18 +30,18 @@ struct Meeting<Exponentials<T>> {
 // Calls tree(op, v), which combines what the lanes have in v by op. All lanes call.
 template <class O, class Acc, int Count, class F>
 __device__ __forceinline__ void meet(Acc (&v)[Count], F tree) {
-  using Less = Meeting<Acc>;
-  if constexpr (Less::exists) {
+  using OneWord = Meeting<Acc>;
+  if constexpr (OneWord::exists) {
     bool may = true;
 #pragma unroll
-    for (const Acc& acc : v) may = may && Less::may(acc);
+    for (const Acc& acc : v) may = may && OneWord::may(acc);
     if (__all_sync(kAllLanes, may)) {
       word_of<Acc> value[Count];
 #pragma unroll
-      for (int i = 0; i < Count; ++i) value[i] = Less::value(v[i]);
-      tree(Less{}, value);
+      for (int i = 0; i < Count; ++i) value[i] = OneWord::value(v[i]);
+      tree(OneWord{}, value);
 #pragma unroll
-      for (int i = 0; i < Count; ++i) v[i] = Less::accumulator(value[i]);
+      for (int i = 0; i < Count; ++i) v[i] = OneWord::accumulator(value[i]);
       return;
     }
   }

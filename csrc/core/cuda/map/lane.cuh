@@ -102,9 +102,12 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     } else {
       reduce_loads<Which, false>(p, saved, set);
     }
-    if constexpr (is_short) return tree_of_lanes<O>(set, lanes);
-    if (lanes == kWarp) return tree_across_warp_and_sets<O, kSets>(set);
-    return tree_across_lanes<O>(set[0], 1, lanes);  // a shorter row has places of the first load alone
+    if constexpr (is_short) {
+      return tree_of_lanes<O>(set, lanes);
+    } else {
+      if (lanes == kWarp) return tree_across_warp_and_sets<O, kSets>(set);
+      return tree_across_lanes<O>(set[0], 1, lanes);  // a shorter row has places of the first load alone
+    }
   }
   template <int Which, bool whole>
   __device__ __forceinline__ void reduce_loads(const Piece& p, const read_of_map<M, Word>& saved, Acc (&set)[kSets]) {

@@ -4,7 +4,7 @@
 //   lift(x, index)                     of an element
 //   across(v)                          of a lane's node, so that those of 32 lanes may be combined
 //   total(v)                           the accumulator of all of the chunk
-//   left(accumulator)                  of what stands before the chunk
+//   left(accumulator)                  of a subtree before the chunk; called once for each, as finish() may count them
 //   finish(v, n, mirror)               the result of n elements, before it is rounded
 #pragma once
 
@@ -37,9 +37,10 @@ struct InChunk {
   }
 };
 
-// Products as a significand in [1, 2), or 0, infinite or NaN, and a power of two of its own. A lane's part of a chunk
-// has 32 elements, so that a prefix stays below 2^32 in the lane, below 2^63 in the chunk, and doubles with each of
-// what stands before.
+// A product as a significand and a power of two. An element's significand has a magnitude in [1, 2), or is 0, infinite
+// or NaN. Products are not brought back there: those of a lane's 32 elements stay below 2^32, across() begins again
+// below 2, and so prefixes of a chunk stay below 2^63. Each subtree before the chunk doubles that, and there are at
+// most 37.
 template <class T>
 struct NormalProduct {
   T significand;
@@ -99,10 +100,10 @@ struct InChunk<O, order::Scaled<T>> {
     return order::multiply(order::scaled(significand), order::scaled(bit_cast<T>(rest << kFraction), units));
   }
 
-  int64_t power_ = 0;  // of what stands before
+  int64_t power_ = 0;  // of what stands before; unlike multiply()'s, with no end that 2^31 elements reach
 };
 
-// Sums of exponentials without a reference, and 0 for those of -infinity.
+// Sums of exponentials with reference 0, and 0 for those of -infinity.
 template <class O, class T>
 struct NearInChunk {
   using Acc = Exponentials<T>;

@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
   constexpr bool kMayBeNear = O::adds_exponentials;
   bool is_near = false;
   if constexpr (kMayBeNear) {
-    is_near = may_be_in_chunk<O, Number, Near>(elements, a.source, is_short ? s.log_width : 10, left);
+    is_near = may_be_in_chunk<O, Number, Near>(elements, a.source, s.log_width, left);
   }
   const auto by_values = [&](const auto& f) {
     if constexpr (kMayBeNear) {
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
     const int levels = is_short ? s.log_width : kTreeLevels;
     ChunkPrefixes<O, Acc, In> prefixes;
     prefixes.start();
-    // What a lane has of steps at a time, before what comes before the part is waited for.
+    // Steps that a lane has in registers at once. The first of them are made before the wait for what stands left.
     constexpr int kHeld = sizeof(typename In::Value) == 4 ? kSteps : 1;
 #pragma unroll 1
     for (int held = 0; held < kSteps; held += kHeld) {
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(tuning::scan_warps(sizeof(Acc)) * kWarp, tunin
       }
     }
   };
-  if constexpr (kMayBeNear) {
+  if constexpr (kMayBeNear) {  // the values depend on what stands left
     wait_for_left();
     for_each_left([&](const Acc& subtree) { is_near = is_near && Meeting<Acc>::may(subtree); });
   }

@@ -36,8 +36,8 @@ void choose_places(MapPlan& plan, const MapProblem& p, int64_t v) {
   if (vectors && p.parameter_alignment == kVectorBytes) plan.places = Places::Vectors;
 }
 
-// The lanes of a row in a warp, and the loads of a lane. Of many short rows each has few lanes, as all of them do what
-// a row takes once, but a sector of memory at least.
+// The lanes of a row in a warp, and the loads of a lane. Many short rows have few lanes each, as every lane computes
+// what a row needs once. Two lanes are the least: they read a sector of memory.
 void choose_lanes(MapPlan& plan, const MapProblem& p, int64_t v, bool has_short, const Gpu& gpu) {
   const int64_t vectors = ceil_div(std::min<int64_t>(p.n, kChunk), v);
   const int most = std::min(log2_above(vectors), 5);

@@ -17,7 +17,7 @@ enum class Places : uint8_t { Any, Vectors, ShortVectors, OneVector };
 
 // The most loads of a lane and a short row.
 constexpr int kLoadsOfShort = 4;
-// Whether there are kernels for that: not where a row takes nothing once, nor of doubles.
+// Whether ShortVectors has kernels: for maps that reduce, in fp32.
 constexpr TR_HD bool has_short_vectors(bool reduces, int word_bytes) { return reduces && word_bytes == 4; }
 
 struct MapPlan {
