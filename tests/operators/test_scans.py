@@ -129,6 +129,8 @@ def test_products_that_leave_the_range(device):
     x = torch.tensor([1e-30, 1e-30, 1e30, 1e30], device=device)
     assert_same_bits(torch_reduce.cumprod(x, 0), torch.stack([torch_reduce.prod(x[: i + 1]) for i in range(4)]))
     assert torch_reduce.cumprod(x, 0)[-1].isclose(torch.tensor(1.0, device=device))
+    x = torch.cat([torch.full((600_000,), 1e-38), torch.full((600_000,), 1e38)]).to(device)
+    assert_same_bits(torch_reduce.cumprod(x, 0)[-1], torch_reduce.prod(x))
 
 
 @every_scan
