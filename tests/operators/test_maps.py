@@ -234,6 +234,15 @@ def test_one_that_counts_has_it_all(device, dtype):
         assert torch.equal(functional.softmax(x[:, :1], 1), torch.ones(2, 1, dtype=dtype, device=device))
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_equal_elements_have_no_deviation(device, dtype):
+    """Whatever their number: 1 / 98 is rounded, their mean is not."""
+    for n in (1, 49, 98, 196, 1000):
+        x, bias = torch.full((2, n), 1000.3, dtype=dtype, device=device), torch.ones(n, dtype=dtype, device=device)
+        assert_same_bits(functional.layer_norm(x, (n,), None, bias), bias.expand(2, n))
+        assert functional.layer_norm(x, (n,)).count_nonzero() == 0
+
+
 def test_modules_take_torchs_state(device):
     torch.manual_seed(0)
     x = torch.randn(4, 6, 10, device=device)
