@@ -22,6 +22,10 @@ TR_HD To bit_cast(From from) {
   return to;
 }
 
+// 2^k of a normal power, as the type of `like`.
+TR_HD float power_of_two(int32_t k, float) { return bit_cast<float>((static_cast<uint32_t>(k) + 127u) << 23); }
+TR_HD double power_of_two(int64_t k, double) { return bit_cast<double>((static_cast<uint64_t>(k) + 1023u) << 52); }
+
 // ---- exact widening ---------------------------------------------------------------------------------
 
 // Without a branch, so that loops over it vectorise: the exponent is moved by a multiplication, which

@@ -5,10 +5,6 @@
 
 namespace torch_reduce {
 
-// 2^k of a normal power, as the type of `like`.
-TR_HD float power_of_two(int32_t k, float) { return bit_cast<float>((static_cast<uint32_t>(k) + 127u) << 23); }
-TR_HD double power_of_two(int64_t k, double) { return bit_cast<double>((static_cast<uint64_t>(k) + 1023u) << 52); }
-
 // exp(x), with the bits of exp_of_near(x) where the result is normal and |x| <= 64. It multiplies by 2^k in two steps,
 // of which the first is exact: so a subnormal result is rounded there alone, and one beyond the type is 0 or infinity.
 template <class Word>

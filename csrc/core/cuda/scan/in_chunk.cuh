@@ -12,6 +12,7 @@
 #include "core/contract/plain.h"
 #include "core/cuda/block/sink.cuh"
 #include "core/cuda/lane/meeting.cuh"
+#include "core/cuda/lane/normal_product.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -41,20 +42,12 @@ struct InChunk {
 // or NaN. Products are not brought back there: those of a lane's 32 elements stay below 2^32, across() begins again
 // below 2, and so prefixes of a chunk stay below 2^63. Each subtree before the chunk doubles that, and there are at
 // most 37.
-template <class T>
-struct NormalProduct {
-  T significand;
-  typename order::ScaleOf<T>::Exponent power;
-};
 template <class O, class T>
 struct InChunk<O, order::Scaled<T>> {
   using Scaled = order::Scaled<T>;
   using Value = NormalProduct<T>;
   using Exponent = typename Scaled::Exponent;
-  using Bits = std::make_unsigned_t<Exponent>;
-  static constexpr int kFraction = std::numeric_limits<T>::digits - 1, kBias = std::numeric_limits<T>::max_exponent - 1;
-  static constexpr Bits kField = 2 * kBias + 1;
-  static constexpr int kUnit = kBias - 1;  // the logarithm of ScaleOf<T>::kUnit
+  static constexpr int kUnit = Value::kBias - 1;  // the logarithm of ScaleOf<T>::kUnit
 
   static __device__ __forceinline__ Value identity() { return {1, 0}; }
   static __device__ __forceinline__ Value combine(const Value& a, const Value& b) {
@@ -63,13 +56,13 @@ struct InChunk<O, order::Scaled<T>> {
   static __device__ __forceinline__ Value lift(T x, int64_t) {
     constexpr int kUp = 60;                                                        // enough for any of T
     const bool is_small = order::magnitude_of(x) < std::numeric_limits<T>::min();  // zero among them
-    return normal(is_small ? order::multiply(x, static_cast<T>(int64_t{1} << kUp)) : x, is_small ? -kUp : 0);
+    return Value::of(is_small ? order::multiply(x, static_cast<T>(int64_t{1} << kUp)) : x, is_small ? -kUp : 0);
   }
-  static __device__ __forceinline__ Value across(const Value& v) { return normal(v.significand, v.power); }
-  static __device__ __forceinline__ Scaled total(const Value& v) { return scaled(v.significand, v.power); }
+  static __device__ __forceinline__ Value across(const Value& v) { return Value::of(v.significand, v.power); }
+  static __device__ __forceinline__ Scaled total(const Value& v) { return v.scaled(); }
 
   __device__ __forceinline__ Value left(const Scaled& v) {
-    const Value significand = normal(v.significand, 0);
+    const Value significand = Value::of(v.significand);
     power_ += significand.power + static_cast<int64_t>(v.exponent) * kUnit;
     return {significand.significand, 0};
   }
@@ -80,26 +73,14 @@ struct InChunk<O, order::Scaled<T>> {
     const Exponent power = v.power + static_cast<Exponent>(left);
     if constexpr (std::is_same<T, float>::value) {
       constexpr Exponent kMost = 600;  // of results that are not 0 or infinite in fp32
-      const Exponent near = power < -kMost ? -kMost : power > kMost ? kMost : power;
-      return static_cast<double>(v.significand) * bit_cast<double>(static_cast<uint64_t>(near + 1023) << 52);
+      const int64_t near = power < -kMost ? -kMost : power > kMost ? kMost : power;
+      return static_cast<double>(v.significand) * power_of_two(near, double());
     } else {
-      return order::value_of(scaled(v.significand, power));
+      return order::value_of(Value{v.significand, power}.scaled());
     }
   }
 
  private:
-  static __device__ __forceinline__ Value normal(T x, Exponent power) {
-    const Bits bits = bit_cast<Bits>(x), field = bits >> kFraction & kField;
-    const bool is_number = field - 1 < kField - 1;
-    const Bits significand = (bits & ~(kField << kFraction)) | static_cast<Bits>(kBias) << kFraction;
-    return {is_number ? bit_cast<T>(significand) : x, power + (is_number ? static_cast<Exponent>(field) - kBias : 0)};
-  }
-  static __device__ __forceinline__ Scaled scaled(T significand, Exponent power) {
-    const Exponent units = power / kUnit;
-    const auto rest = static_cast<Bits>(power - units * kUnit + kBias);
-    return order::multiply(order::scaled(significand), order::scaled(bit_cast<T>(rest << kFraction), units));
-  }
-
   int64_t power_ = 0;  // of what stands before; unlike multiply()'s, with no end that 2^31 elements reach
 };
 
