@@ -47,6 +47,16 @@ TORCH_REDUCE_HD Acc tree_by(Op& op, const Acc (&v)[N]) {
   }
   return t[0];
 }
+// The same over leaf(First), leaf(First + 1), ..., each made when it is combined: so few wait at a time.
+template <int N, int First = 0, class Op, class F>
+TORCH_REDUCE_HD auto tree_of(Op& op, F leaf) {
+  if constexpr (N == 1) {
+    return leaf(First);
+  } else {
+    const auto left = tree_of<N / 2, First>(op, leaf);
+    return op.combine(left, tree_of<N / 2, First + N / 2>(op, leaf));
+  }
+}
 template <class Op, int N, class Acc>
 TORCH_REDUCE_HD Acc tree(const Acc (&v)[N]) {
   Op op;

@@ -16,5 +16,6 @@ using order::kSteps;
 using order::leaf_count;
 using order::tree;
 using order::tree_by;
+using order::tree_of;
 
 }  // namespace torch_reduce

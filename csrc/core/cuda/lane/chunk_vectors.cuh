@@ -34,18 +34,19 @@ struct ChunkVectors {
       Acc root[1];
       combine_elements<O>(root, [&](auto& how, auto& to) {
         using Value = std::decay_t<decltype(to[0])>;
-        Value leaf[kLeavesPerSet];
+        to[0] = tree_of<kLeavesPerSet>(how, [&](int leaf) {
+          Value v;
 #pragma unroll
-        for (int i = s; i < kLoads; i += kSets) {
-          Value x[V];
-          widen_all<In>(how, part[i], source, {first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n}, x);
+          for (int i = s; i < kLoads; i += kSets) {
+            const Numbers numbers{first + (i * kWarp + threadIdx.x % kWarp) * V, 1, n};
 #pragma unroll
-          for (int e = 0; e < V; ++e) {
-            const bool begins = i == s && e < kLeavesPerSet;
-            leaf[e % kLeavesPerSet] = begins ? x[e] : how.combine(leaf[e % kLeavesPerSet], x[e]);
+            for (int e = leaf; e < V; e += kLeavesPerSet) {
+              const Value x = lift_element<In, Value>(how, part[i], source, numbers, e);
+              v = i == s && e == leaf ? x : how.combine(v, x);
+            }
           }
-        }
-        to[0] = tree_by(how, leaf);
+          return v;
+        });
       });
       set[s] = root[0];
     }

@@ -106,16 +106,12 @@ __device__ __forceinline__ VectorOf<O, In> missing_vector(const SourceOf<O>& sou
   }
 }
 
-// As widen_all() of 16 bytes.
-template <class In, class How, class O, class To>
-__device__ __forceinline__ void widen_all(How& how, const VectorWithPartner<O, In>& raw, const Source& source,
-                                          const Numbers& numbers, To (&to)[vector_width<In>]) {
-  using Number = number_of<To>;
-  const auto own = bit_cast<Vector<In>>(adapted<O, In>(raw.own, source));
-#pragma unroll
-  for (int e = 0; e < vector_width<In>; ++e) {
-    to[e] = lifted(how, raw.join(widen<Number>(own.e[e]), e), numbers.first + e * numbers.step, numbers.n);
-  }
+// As lift_element() of 16 bytes.
+template <class In, class To, class How, class O>
+__device__ __forceinline__ To lift_element(How& how, const VectorWithPartner<O, In>& raw, const Source& source,
+                                           const Numbers& numbers, int e) {
+  const auto own = bit_cast<Vector<In>>(adapted<O, In>(raw.own, source)).e[e];
+  return lifted(how, raw.join(widen<number_of<To>>(own), e), numbers.first + e * numbers.step, numbers.n);
 }
 
 }  // namespace torch_reduce::cuda

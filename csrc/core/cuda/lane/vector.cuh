@@ -21,35 +21,35 @@ struct Numbers {
   int64_t n;
 };
 
-// What was loaded, in the compute type. A bfloat16 is the upper half of a float: taken out of its word by one
-// instruction, where a conversion of single elements makes two or three.
+// Element e of what was loaded, in the compute type. A bfloat16 is the upper half of a float: taken out of its word by
+// one instruction, where a conversion of single elements makes two or three.
 template <class In, class Word>
-__device__ __forceinline__ void widen_vector(const uint4& bits, Word (&to)[vector_width<In>]) {
+__device__ __forceinline__ Word widen_element(const uint4& bits, int e) {
   if constexpr (std::is_same<In, BFloat16>::value && std::is_same<Word, float>::value) {
     const uint32_t word[4] = {bits.x, bits.y, bits.z, bits.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      to[2 * i] = bit_cast<float>(word[i] << 16);
-      to[2 * i + 1] = bit_cast<float>(word[i] & 0xffff0000u);
-    }
+    return bit_cast<float>(e % 2 == 0 ? word[e / 2] << 16 : word[e / 2] & 0xffff0000u);
   } else {
-    const auto v = bit_cast<Vector<In>>(bits);
-#pragma unroll
-    for (int e = 0; e < vector_width<In>; ++e) to[e] = widen<Word>(v.e[e]);
+    return widen<Word>(bit_cast<Vector<In>>(bits).e[e]);
   }
 }
-
-// The same, lifted, in the type in which it is combined.
-template <class In, class O, class To>
-__device__ __forceinline__ void widen_all(O& op, const uint4& raw, const Source& source, const Numbers& numbers,
-                                          To (&to)[vector_width<In>]) {
-  using Word = number_of<To>;
-  Word x[vector_width<In>];
-  widen_vector<In>(adapted<O, In>(raw, source), x);
+template <class In, class Word>
+__device__ __forceinline__ void widen_vector(const uint4& bits, Word (&to)[vector_width<In>]) {
 #pragma unroll
-  for (int e = 0; e < vector_width<In>; ++e) {
-    to[e] = lifted(op, x[e], numbers.first + e * numbers.step, numbers.n);
-  }
+  for (int e = 0; e < vector_width<In>; ++e) to[e] = widen_element<In, Word>(bits, e);
+}
+
+// Element e, lifted, in the type in which it is combined.
+template <class In, class To, class O>
+__device__ __forceinline__ To lift_element(O& op, const uint4& raw, const Source& source, const Numbers& numbers,
+                                           int e) {
+  const auto x = widen_element<In, number_of<To>>(adapted<O, In>(raw, source), e);
+  return lifted(op, x, numbers.first + e * numbers.step, numbers.n);
+}
+template <class In, class How, class Raw, class From, class To>
+__device__ __forceinline__ void widen_all(How& how, const Raw& raw, const From& source, const Numbers& numbers,
+                                          To (&to)[vector_width<In>]) {
+#pragma unroll
+  for (int e = 0; e < vector_width<In>; ++e) to[e] = lift_element<In, To>(how, raw, source, numbers, e);
 }
 template <class O, class In, class To>
 __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source, To (&to)[vector_width<In>]) {
