@@ -65,6 +65,22 @@ def test_accumulators_of_several_words(kernels, cases_of_words, kind):
         run(kernels, case)
 
 
+@pytest.mark.parametrize("values", ["normal", "wide", "uneven", "a few zeros", "special"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_products_of_columns(kernels, dtype, values):
+    """A warp multiplies them as they are; as pairs, where neighbouring columns differ much; and once more from memory,
+    where one has no normal product."""
+    kinds = set()
+    for shape in ([3000, 64], [200, 48], [40_000, 8], [257, 320]):
+        for split in (0, 1, 2):
+            case = Case(shape, [0], [0, 1], [0, 0], op="prod", dtype=dtype, values=values, family="columns", vector=1)
+            case.split = split
+            if planned := plan(kernels, case):
+                kinds.add(planned.kind)
+                run(kernels, case)
+    assert kinds == {f"columns, contiguous, {finish}" for finish in ("direct", "cluster", "few", "many")}
+
+
 def test_every_kind_of_several_words_is_listed(cases_of_words):
     assert cases_of_words.keys() - set(KINDS_OF_WORDS) == set()
 

@@ -22,7 +22,7 @@ LAYOUTS += ["across memory, of long rows", "any"]
 INTEGERS = [torch.bool, torch.uint8, torch.int8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16]
 # Operators whose accumulators have several words, and one of the tests.
 WORDS = ["moments", "logsumexp", "argmax", "argmin", "var", "std", "var_mean", "std_mean", "nansum", "nanmean"]
-WORDS += ["aminmax", "norm1", "norm_inf", "norm_minus_inf", "norm"]
+WORDS += ["aminmax", "norm1", "norm_inf", "norm_minus_inf", "norm", "prod", "prod"]
 
 
 class Draw:
@@ -105,7 +105,8 @@ class Draw:
             typed = takes_dtype(op) if op in OPS else True
             out = self.of(torch.float32, torch.float32 if dtype in FLOAT8 else dtype)
             out = out if typed else output_dtype(op, dtype)
-            return op, "deterministic", dtype, out, self.of("normal", "normal", "special", "zeros")
+            values = ["normal", "wide" if op == "prod" else "normal", "special", "zeros"]
+            return op, "deterministic", dtype, out, self.of(*values)
         op = self.of("sum", "sum", "sum", "mean", "sumsq", "amax", "amin", "count_nonzero", "any", "all")
         if converts_to_bool(op):
             dtype = self.of(*INTEGERS, torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64, *FLOAT8)

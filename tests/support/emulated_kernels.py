@@ -22,6 +22,7 @@ INSTANCES += [
     ("Moments", "float"),
     ("ArgMax", "float"),
     ("LogSumExp", "float"),
+    ("Prod", "float"),
     ("Nansum", "float"),
     ("MinAndMax", "float"),
     ("MinAndMax", "int64_t"),
@@ -140,6 +141,16 @@ class Case:
             some = lambda count: torch.from_numpy(rng.integers(0, n, count))  # noqa: E731
             if self.values == "normal":  # and smaller too, or sums of a few halves would be exact in any order
                 x *= torch.from_numpy(2.0 ** rng.integers(-10, 3, n)).to(self.dtype)
+            elif self.values == "wide":
+                most = 13 if self.dtype is torch.float16 else 30
+                x *= torch.from_numpy(2.0 ** rng.integers(-most, most, n)).to(self.dtype)
+            elif self.values == "uneven":
+                # In two rows large beside small, in the next two less so and the other way round.
+                row, column = np.divmod(np.arange(n), shape[-1])
+                size, inverted = np.where(row // 2 % 2, 100.0, 300.0), (row // 2 + row // 64 + column) % 2
+                x = torch.from_numpy(rng.uniform(0.99, 1.01, n) * size ** (1 - 2 * inverted)).to(self.dtype)
+            elif self.values == "a few zeros":
+                x[some(1 + n // 40_000)] = 0
             elif self.values == "zeros":
                 x.fill_(-0.0)
                 x[some(n // 300)] = 0.0

@@ -40,6 +40,15 @@ struct PlainProducts : Traits {
     }
     return are;
   }
+  // Whether each of the last products is the scaled one but for a power of two.
+  template <int Count>
+  TR_HD auto are_normal(const T (&product)[Count]) const {
+    const T zero{};
+    auto are = least > zero + std::numeric_limits<Word>::min();
+    TR_UNROLL
+    for (const T& p : product) are = are & (order::magnitude_of(p) <= zero + std::numeric_limits<Word>::max());
+    return are;
+  }
 
  private:
   static TR_HD T times(T a, T b) {

@@ -13,7 +13,7 @@
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/columns/loads.cuh"
 #include "core/cuda/columns/loads_unaligned.cuh"
-#include "core/cuda/columns/meet.cuh"
+#include "core/cuda/columns/plain.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -158,10 +158,38 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     const int64_t of_lane = row + leaf_of_lane;
     if constexpr (columns_load_ahead<A>) upper.load(a, start, left_of_row, of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
-    Batch batch = reduce(a.source, lower, of_lane, a.n);
-    if constexpr (columns_load_ahead<A>) {
+    Batch batch;
+    if constexpr (kSharesOut && has_plain_columns<Acc, V>) {
+      PlainColumns<word_of<Acc>, V> plain;
+      auto values = plain.reduce(a.source, lower, of_lane, a.n);
       if (b + 1 < batches) load_first(b + 1);
-      batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf, a.n));
+      values = plain.combine(values, plain.reduce(a.source, upper, of_lane + kHalf, a.n));
+      if (!plain.share_out(values, across, share.kept, batch)) {
+        if (plain.are_normal(values)) {
+#pragma unroll
+          for (int e = 0; e < V; ++e) batch.e[e] = order::scaled(values.e[e]);
+        } else {
+          // The batch once more, in place of what the next one has loaded: that would take registers from all batches.
+          const bool whole = full(first(b));
+#pragma unroll 1
+          for (int k = 0; k < Leaves; k += kHalf) {
+            O op;
+            upper.load(a, start, left_of_row, of_lane + k, whole);
+            C half;
+            trees_of_columns(op, a.source, upper, of_lane + k, a.n, half.e);
+            batch = k == 0 ? half : ByColumn<O>::combine(batch, half);
+          }
+          if (b + 1 < batches) load_first(b + 1);
+        }
+        share_out(O{}, batch, across);
+      }
+    } else {
+      batch = reduce(a.source, lower, of_lane, a.n);
+      if constexpr (columns_load_ahead<A>) {
+        if (b + 1 < batches) load_first(b + 1);
+        batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf, a.n));
+      }
+      if constexpr (kSharesOut) share_out(O{}, batch, across);
     }
     if constexpr (kTogether) {
       if (b & last_together) batch = ByColumn<O>::combine(together, batch);
@@ -169,7 +197,6 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
       if (b + 1 < batches && (b + 1) & last_together) continue;
     }
     if constexpr (kSharesOut) {
-      share_out<O>(batch, across);
       c = batch;
       if (share.owns && in_levels) push_kept<O, V>(levels, width, b, share.kept, c);
     } else {

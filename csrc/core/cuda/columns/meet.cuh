@@ -70,8 +70,8 @@ __device__ __forceinline__ Share share_of(int lane, int log_across) {
 
 // The tree across the lanes that have the same columns: each hands half of what it has to its neighbour, as long as it
 // has several.
-template <class O, class Acc, int V>
-__device__ __forceinline__ void share_out(Columns<Acc, V>& c, int across) {
+template <class Op, class Acc, int V>
+__device__ __forceinline__ void share_out(Op&& op, Columns<Acc, V>& c, int across) {
   const int lane = threadIdx.x % kWarp;
   int mask = across;
 #pragma unroll
@@ -81,10 +81,10 @@ __device__ __forceinline__ void share_out(Columns<Acc, V>& c, int across) {
 #pragma unroll
     for (int e = 0; e < half; ++e) {
       const Acc mine = upper ? c.e[e + half] : c.e[e], other = upper ? c.e[e] : c.e[e + half];
-      c.e[e] = O::combine(mine, exchange(other, mask));
+      c.e[e] = op.combine(mine, exchange(other, mask));
     }
   }
-  c.e[0] = tree_across_lanes<O>(c.e[0], mask, kWarp);
+  for (; mask < kWarp; mask *= 2) c.e[0] = op.combine(c.e[0], exchange(c.e[0], mask));
 }
 
 // push_batch() of the first `kept` columns, at most W.
