@@ -207,25 +207,6 @@ __device__ __forceinline__ int128 join(int64_t first, int64_t second) {
   return (static_cast<int128>(first) << kSliceBits) + second;
 }
 
-// The sum of all lanes' values, in every lane: of pieces of 27 bits, as 32 of those fit 32 bits.
-__device__ __forceinline__ int128 sum_across_warp(int64_t v) {
-  constexpr uint32_t kMask = (1u << 27) - 1;
-  const uint32_t low = sum_across_warp(static_cast<uint32_t>(v) & kMask);
-  const uint32_t middle = sum_across_warp(static_cast<uint32_t>(v >> 27) & kMask);
-  const auto high = static_cast<int>(sum_across_warp(static_cast<uint32_t>(v >> 54)));
-  return low + (static_cast<int128>(middle) << 27) + (static_cast<int128>(high) << 54);
-}
-
-__device__ __forceinline__ int128 sum_across_warp(int128 v) {
-  constexpr uint32_t kMask = (1u << 27) - 1;
-  int128 sum = static_cast<int128>(static_cast<int>(sum_across_warp(static_cast<uint32_t>(v >> 108)))) << 108;
-#pragma unroll
-  for (int shift = 0; shift < 108; shift += 27) {
-    sum += static_cast<int128>(sum_across_warp(static_cast<uint32_t>(v >> shift) & kMask)) << shift;
-  }
-  return sum;
-}
-
 template <class In>
 __device__ __forceinline__ Range<In> range_across_warp(Range<In> range) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800

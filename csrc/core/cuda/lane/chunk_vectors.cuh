@@ -28,6 +28,12 @@ struct ChunkVectors {
       set[0] = packed_total<In>(sum);
       return;
     }
+    if constexpr (adds_halves<O, In, Acc>) {
+      set[0] = add_halves<In>(part);
+#pragma unroll
+      for (int s = 1; s < kSets; ++s) set[s] = 0;
+      return;
+    }
     constexpr int kLeavesPerSet = V < 8 ? V : 8;
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {

@@ -97,4 +97,20 @@ __device__ __forceinline__ uint32_t sum_across_warp(uint32_t v) {
 #endif
 }
 
+// The same of wider integers, of `Bits` bits with their sign: by pieces of 27 bits, as 32 of those fit 32 bits.
+template <int Bits, class Int>
+__device__ __forceinline__ Int128 sum_of_pieces(Int v) {
+  constexpr int kPiece = 27, kLast = (Bits - 1) / kPiece * kPiece;
+  const uint32_t last = sum_across_warp(static_cast<uint32_t>(v >> kLast));
+  Int128 sum = static_cast<Int128>(static_cast<int32_t>(last)) << kLast;
+#pragma unroll
+  for (int shift = 0; shift < kLast; shift += kPiece) {
+    const uint32_t piece = static_cast<uint32_t>(v >> shift) & ((1u << kPiece) - 1);
+    sum += static_cast<Int128>(sum_across_warp(piece)) << shift;
+  }
+  return sum;
+}
+__device__ __forceinline__ Int128 sum_across_warp(int64_t v) { return sum_of_pieces<64>(v); }
+__device__ __forceinline__ Int128 sum_across_warp(Int128 v) { return sum_of_pieces<128>(v); }
+
 }  // namespace torch_reduce::cuda

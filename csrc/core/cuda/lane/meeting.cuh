@@ -48,6 +48,16 @@ __device__ __forceinline__ void meet(Acc (&v)[Count], F tree) {
   tree(O{}, v);
 }
 
+// The tree of all lanes' values, in the first lane at least. Each is one of at most 2^LogElements elements.
+template <class O, int LogElements = 63, class Acc>
+__device__ __forceinline__ Acc tree_of_warp(const Acc& v) {
+  if constexpr (std::is_same<Acc, Int128>::value && O::adds) {
+    return sum_of_pieces<65 + LogElements>(v);
+  } else {
+    return tree_across_warp<O>(v);
+  }
+}
+
 // The tree of order::tree_across_warp_and_sets().
 template <class O, int Sets, class Acc>
 __device__ __forceinline__ Acc tree_of_sets(const Acc* set) {

@@ -1,6 +1,7 @@
 // 16 bytes of elements in registers: identities, widening, and sums of small integers by packed instructions.
 #pragma once
 
+#include "core/contract/partner.h"
 #include "core/cuda/lane/element.cuh"
 
 namespace torch_reduce::cuda {
@@ -97,6 +98,31 @@ __device__ __forceinline__ int add_packed(const Source& source, const uint4& raw
 template <class In>
 __device__ __forceinline__ int packed_total(int sum) {
   return std::is_same<In, Bool>::value ? sum >> 7 : sum;
+}
+
+// Sums of 64-bit integers in 128 bits: of both halves of the elements, so that only the last addition carries.
+template <class O, class In, class Acc>
+constexpr bool adds_halves = std::is_same<Acc, Int128>::value && sizeof(In) == 8 && O::adds && !has_partner<O>;
+template <class O, class Acc>
+constexpr bool adds_halves<O, Any, Acc> = false;
+
+template <class In, int Loads>
+__device__ __forceinline__ Int128 add_halves(const uint4 (&raw)[Loads]) {
+  constexpr int kChains = 4;  // of additions that wait for one another
+  uint64_t low[kChains] = {};
+  int64_t high[kChains] = {};
+#pragma unroll
+  for (int i = 0; i < Loads; ++i) {
+    const auto v = bit_cast<Vector<In>>(raw[i]);
+#pragma unroll
+    for (int e = 0; e < vector_width<In>; ++e) {
+      const int chain = (i * vector_width<In> + e) % kChains;
+      low[chain] += static_cast<uint32_t>(v.e[e]);
+      high[chain] += v.e[e] >> 32;
+    }
+  }
+  const int64_t sum = (high[0] + high[1]) + (high[2] + high[3]);
+  return (static_cast<Int128>(sum) << 32) + ((low[0] + low[1]) + (low[2] + low[3]));
 }
 
 }  // namespace torch_reduce::cuda

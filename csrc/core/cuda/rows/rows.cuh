@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(rows_most_warps<O, In, A>* kWarp,
         if constexpr (adds_packed<O, In>) {
           set[0] = static_cast<int32_t>(sum_across_warp(static_cast<uint32_t>(set[0])));  // of four chunks at most
         } else {
-          set[0] = tree_across_warp<O>(set[0]);
+          set[0] = tree_of_warp<O, kLogAtOnce + 5>(set[0]);  // of 32 elements a chunk
         }
       } else {
         set[0] = tree_of_sets<O, AtOnce * kSets>(set);
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(rows_most_warps<O, In, A>* kWarp,
     arrive_in_cluster();
     if (unit > 0) return;
     wait_for_cluster();
-    v = tree_across_warp<O>(lane < a.sink.units ? of_unit[lane] : O::template identity<Acc>());
+    v = tree_of_warp<O>(lane < a.sink.units ? of_unit[lane] : O::template identity<Acc>());
   }
   if (warp > 0 || (lane & ((1 << log_lanes) - 1)) != 0 || r >= rows_here) return;
   const int64_t row = row0 + r;
