@@ -47,6 +47,7 @@ def evaluate(rows: list[dict]) -> list[dict]:
         *_hard(cuda),
         *_random(cuda),
         *_layouts(cuda),
+        *_operators(cuda),
         *_peers(cuda),
         *_host(rows),
     ]
@@ -89,6 +90,8 @@ AS_FAST = 0.98  # of a peer's speed: less is slower
 EXACT_CPU = 0.5  # of torch's speed, on one thread, at 2^24 fp32
 EXACT_CPU_SHAPES = (0.25, 0.5)  # of torch's speed for the same shape and type: of any, and the geometric mean of a type
 EXACT_FSUM = 100  # times the speed of math.fsum
+PROD = 1.1  # times the limit, from 16 MiB up
+FLOATING = 1.1  # times an integer result's: a full sum of 64-bit integers with a floating result
 SLOW = 2  # times torch's speed, on the CPU, where torch.sum is known to be slow
 
 
@@ -184,6 +187,23 @@ def _layouts(rows: list[dict]) -> Iterator[Target]:
     pairs = _with(rows, "layouts", "atomic", "times_limit")
     asked = "<= 1.25 x limit or limit + 1 us"
     yield from _within(f"{other}, atomic", asked, pairs, lambda t: max(1.25 * t, t + 1))
+
+
+def _operators(rows: list[dict]) -> Iterator[Target]:
+    large = [r for r in rows if r["op"] == "prod" and r["in_bytes"] >= 16 * MiB]
+    asked = f"<= {PROD} x limit"
+    yield from _within("prod, from 16 MiB up", asked, _with(large, "ops", "deterministic", "us"), lambda t: PROD * t)
+    full = [r for r in rows if r["dtype"] == "int64" and r["dims"] is None]
+    by_label = {r["label"]: (r, c["us"]["median"]) for r, c in _with(full, "ops", "deterministic", "us")}
+    ratios = [
+        (us / by_label[label.replace("float64", "int64")][1], row)
+        for label, (row, us) in by_label.items()
+        if label.endswith("float64")
+    ]
+    if ratios:
+        most, worst = max(ratios, key=lambda pair: pair[0])
+        asked = f"<= {FLOATING} x as int64"
+        yield Target("int64 with a floating result, full", asked, f"{most:.3f} x", most <= FLOATING, name(worst))
 
 
 def _not_slower(what: str, pairs: list[tuple[dict, dict]], key: str) -> Iterator[Target]:

@@ -261,10 +261,11 @@ def ops(most: int | None = None) -> list[Case]:
         if op != "sum"
         for shape, dims in chosen
     ]
+    small = [((1 << e,), None) for e in (12, 16, 20)]
     integers = [
         Case("ops", scaled(shape, most), dims, torch.int64, to=to)
         for to in (torch.int64, torch.float64)
-        for shape, dims in chosen
+        for shape, dims in small + chosen
     ]
     return others + integers
 

@@ -292,6 +292,25 @@ def test_targets_of_exact_sums(gpu_rows):
     assert not found["full, exact, any elements"]["met"]
 
 
+def test_targets_of_single_operators():
+    def in_time(times):
+        return {"contenders": {"limit": measured(1.0), "deterministic": measured(times)}}
+
+    def rows(prod, floating):
+        common = {"suite": "ops", "device": "cuda", "dims": None}
+        products = common | {"op": "prod", "dtype": "bfloat16"}
+        yield products | {"label": "2^26 / all", "in_bytes": 1 << 27} | in_time(prod)
+        yield products | {"label": "2^12 / all", "in_bytes": 1 << 13} | in_time(2.0)
+        sums = common | {"op": "sum", "dtype": "int64", "in_bytes": 1 << 15}
+        yield sums | {"label": "2^12 / all as int64"} | in_time(2.0)
+        yield sums | {"label": "2^12 / all as float64"} | in_time(2.0 * floating)
+
+    for prod, floating in ((1.09, 1.09), (1.11, 1.09), (1.09, 1.11)):
+        found = {t["what"]: t for t in targets.evaluate(list(rows(prod, floating)))}
+        assert found["prod, from 16 MiB up"]["met"] == (prod < 1.1)
+        assert found["int64 with a floating result, full"]["met"] == (floating < 1.1)
+
+
 def test_plots_are_written(gpu_rows, accuracy_rows, tmp_path):
     made = plots.write(gpu_rows + accuracy_rows, "a machine", "a CPU", tmp_path)
     assert [path.name for path in made] == ["exact_speed.png", "exact_accuracy.png"]
