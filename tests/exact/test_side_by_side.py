@@ -27,7 +27,7 @@ def rows_of(kind, n, dtype):
 
 @every_dtype
 @pytest.mark.parametrize("kind", ["close", "apart", "anywhere", "ties"])
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 50, 129, 1100])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 50, 64, 128, 129, 1100])
 def test_every_layout(kind, n, dtype, device):
     x = rows_of(kind, n, dtype)[: 7 if 10 < n < 1000 else ROWS]
     check(x, device, 1)
@@ -41,6 +41,27 @@ def test_every_layout(kind, n, dtype, device):
     out = torch.full((3 * x.shape[0],), torch.nan, dtype=dtype, device=device)
     assert_same_bits(run(x, 1, device=device, out=out[::3]), expected)
     assert out[1::3].isnan().all() and out[2::3].isnan().all()
+
+
+@pytest.mark.parametrize("scale", [1, 2.0**1015], ids=["", "near overflow"])
+@pytest.mark.parametrize("octaves", [37, 38, 39, 40, 41, 42])
+@pytest.mark.parametrize("n", [64, 128])
+def test_errors_of_more_bits_than_a_double(n, octaves, scale, device):
+    """Every element but two loses nearly half of the last place of a sum that is 2^9 times as large, always upwards.
+    Those two are so many octaves smaller."""
+    draw = np.random.default_rng(n + octaves)
+    lost = 2.0**-44 - 2.0**-52
+    x = np.tile(lost + np.where(np.arange(n) % 2, 1.0, -1.0), (ROWS, 1))
+    x[:, -2:] = 2.0**-octaves * (1 + draw.integers(1, 64, (ROWS, 2)) * 2.0**-52) * draw.choice([-1, 1], (ROWS, 2))
+    check(torch.from_numpy(scale * draw.permuted(x, axis=1)), device, 1)
+
+
+@pytest.mark.parametrize("low, high", [(1.5, 2), (-2, -1.5), (-2, 2)])
+@pytest.mark.parametrize("columns", [1, 4, 8, 16])
+def test_sums_that_grow_with_every_row(columns, low, high, device):
+    draw = np.random.default_rng(columns)
+    for rows in (1000, 1024, 1025, 5000):
+        check(torch.from_numpy(draw.uniform(low, high, (rows, columns))), device, 0)
 
 
 @every_dtype

@@ -47,6 +47,8 @@ class Reader {
         return sum_runs(first, end, sums);
       case ExactReading::Columns:
         return sum_columns(first, end, sums);
+      case ExactReading::Rows:
+        return sum_rows(first, end, sums);
       case ExactReading::Apart:
         return sum_apart(first, end, sums);
     }
@@ -83,6 +85,14 @@ class Reader {
     }
   }
 
+  __attribute__((noinline)) void sum_rows(int64_t first, int64_t end, Sums<T>& sums) {
+    sums.start(count_ * kRunSums);
+    cursor_.move_to(first);
+    const T* x = reinterpret_cast<const T*>(cursor_.row());
+    for (int64_t j = 0; j < count_; ++j) add_run(x + j * kept_stride_, end - first, kRunSums, sums, j * kRunSums);
+    sums.fold(count_);
+  }
+
   __attribute__((noinline)) void sum_apart(int64_t first, int64_t end, Sums<T>& sums) {
     using Word = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
     constexpr int64_t kRows = 2 * kVectorBytes / sizeof(T);
@@ -91,6 +101,12 @@ class Reader {
     while (first < end) {
       cursor_.move_to(first);
       const int64_t run = smaller(smaller(cursor_.left(), end - first), kRows);
+      if (ahead_ > 0 && stride_ == 1) {  // the next outputs
+        const T* const next = reinterpret_cast<const T*>(cursor_.row()) + count_ * kept_stride_;
+        for (int64_t j = 0; j < count_; ++j) {
+          prefetch_bytes(reinterpret_cast<const char*>(next + j * kept_stride_), run * sizeof(T));
+        }
+      }
       copy_tile<Word>(cursor_.row(), run, stride_, count_, kept_stride_, reinterpret_cast<char*>(copies));
       for (int64_t row = 0; row < run; row += kAtOnce) {
         const T* rows[kAtOnce] = {kZeros, kZeros, kZeros, kZeros};
@@ -124,18 +140,21 @@ class Reader {
     for (int64_t half = width / 2; half >= group_; half /= 2) sums.merge(half);
   }
 
-  // Consecutive elements: x[i] to sum i % width.
-  void add_run(const T* x, int64_t count, int64_t width, Sums<T>& sums) {
-    if (width == kRunSums && count >= kAtOnce * kRunSums) {
-      const int64_t steps = count / (kAtOnce * kRunSums), done = steps * kAtOnce * kRunSums;
-      sums.add_lines(x, steps, ahead_);
-      count -= done;
-      x += done;
+  // Consecutive elements: x[i] to sum at + i % width.
+  void add_run(const T* x, int64_t count, int64_t width, Sums<T>& sums, int64_t at = 0) {
+    if (width == kRunSums) {
+      for (int64_t steps = count / (kAtOnce * kRunSums); steps > 0;) {
+        const int64_t now = smaller(steps, Sums<T>::kMostSteps), done = now * kAtOnce * kRunSums;
+        sums.add_lines(x, now, ahead_, at);
+        steps -= now;
+        count -= done;
+        x += done;
+      }
     }
     for (; count >= kAtOnce * width; count -= kAtOnce * width, x += kAtOnce * width) {
       if (ahead_ > 0) prefetch_bytes(reinterpret_cast<const char*>(x) + ahead_, kAtOnce * width * sizeof(T));
       const T* const rows[] = {x, x + width, x + 2 * width, x + 3 * width};
-      sums.add(rows, width);
+      sums.add(rows, width, at);
     }
     if (count == 0) return;
     const T* rows[kAtOnce] = {kZeros, kZeros, kZeros, kZeros};
@@ -144,7 +163,7 @@ class Reader {
     T last[kMostTurns] = {};
     for (int64_t i = 0; i < count; ++i) last[i] = x[i];
     if (count > 0) rows[row] = last;
-    sums.add(rows, width);
+    sums.add(rows, width, at);
   }
 
   static constexpr T kZeros[kMostSums] = {};

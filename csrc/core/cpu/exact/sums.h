@@ -3,7 +3,9 @@
 
 #include <limits>
 
+#include "core/cpu/exact/parts.h"
 #include "core/cpu/exact/rounding.h"
+#include "core/cpu/simd/copy_tile.h"
 #include "core/cpu/simd/lanes.h"
 #include "core/plan/cpu/exact.h"
 
@@ -51,84 +53,88 @@ class Sums {
     }
   }
 
-  // x[i][j] to sum j, for the first `count` sums. A call, as these loops would otherwise stand in many places.
-  __attribute__((noinline)) void add(const T* const* x, int64_t count) {
+  // Of add_lines().
+  static constexpr int64_t kMostSteps = kExactBlock / (kAtOnce * kLine);
+
+  // x[i][j] to sum at + j, for `count` sums. A call, as these loops would otherwise stand in many places.
+  __attribute__((noinline)) void add(const T* const* x, int64_t count, int64_t at = 0) {
     const T *a = x[0], *b = x[1], *c = x[2], *d = x[3];
-    TR_VECTORIZE
-    for (int64_t j = 0; j < count; ++j) {
-      const Bits m[] = {magnitude_of(a[j]), magnitude_of(b[j]), magnitude_of(c[j]), magnitude_of(d[j])};
-      high_[j] = larger(high_[j], larger(larger(m[0], m[1]), larger(m[2], m[3])));
-      low_[j] = smaller(low_[j],
-                        smaller(smaller(zero_last(m[0]), zero_last(m[1])), smaller(zero_last(m[2]), zero_last(m[3]))));
+    Bits *const high = high_ + at, *const low = low_ + at;
+    double *const sum = sum_ + at, *const error = error_ + (has_rest ? at : 0);
+    int64_t seen = 0, added = 0;  // a vector at a time
+    if constexpr (sizeof(T) >= sizeof(float)) {
+      for (; seen + kLanes<Bits> <= count; seen += kLanes<Bits>) {
+        Words largest = load<Bits>(high + seen), smallest = load<Bits>(low + seen);
+        for (const T* row : {a, b, c, d}) see(row + seen, largest, smallest);
+        store(largest, high + seen);
+        store(smallest, low + seen);
+        for (; added < seen + kLanes<Bits>; added += kLanes<double>) add_doubles(a, b, c, d, added, sum, error);
+      }
+    } else if constexpr (std::is_same<T, Half>::value) {  // compilers do not find the conversion
+      for (; added + kLanes<double> <= count; added += kLanes<double>) add_doubles(a, b, c, d, added, sum, error);
     }
-    if constexpr (has_rest) {
-      TR_VECTORIZE
-      for (int64_t j = 0; j < count; ++j) {
-        double e[kAtOnce];
-        const double ab = two_sum(a[j], b[j], e[0]), cd = two_sum(c[j], d[j], e[1]), all = two_sum(ab, cd, e[2]);
-        sum_[j] = two_sum(sum_[j], all, e[3]);
-        error_[j] += (e[0] + e[1]) + (e[2] + e[3]);
-      }
-    } else {
-      // Compilers do not find the conversion of halves, so these are widened a vector at a time.
-      const int64_t whole = std::is_same<T, Half>::value ? count / kLanes<double> * kLanes<double> : 0;
-      for (int64_t j = 0; j < whole; j += kLanes<double>) {
-        const auto at = [j](const T* x) { return load_at<T, double>(reinterpret_cast<const char*>(x + j), 0); };
-        const Vector<double> total = load<double>(sum_ + j) + ((at(a) + at(b)) + (at(c) + at(d)));
-        __builtin_memcpy(sum_ + j, &total, sizeof(total));
-      }
-      TR_VECTORIZE
-      for (int64_t j = whole; j < count; ++j) {
-        sum_[j] += (widen<double>(a[j]) + widen<double>(b[j])) + (widen<double>(c[j]) + widen<double>(d[j]));
-      }
+    TR_VECTORIZE
+    for (int64_t j = seen; j < count; ++j) {
+      const Bits m[] = {magnitude_of(a[j]), magnitude_of(b[j]), magnitude_of(c[j]), magnitude_of(d[j])};
+      high[j] = larger(high[j], larger(larger(m[0], m[1]), larger(m[2], m[3])));
+      low[j] = smaller(low[j],
+                       smaller(smaller(zero_last(m[0]), zero_last(m[1])), smaller(zero_last(m[2]), zero_last(m[3]))));
+    }
+    TR_VECTORIZE
+    for (int64_t j = added; j < count; ++j) {
+      add_four(widen<double>(a[j]), widen<double>(b[j]), widen<double>(c[j]), widen<double>(d[j]), sum[j],
+               error[has_rest ? j : 0]);
     }
   }
 
-  // Consecutive elements, x[i] to sum i % kLine: `steps` times kAtOnce lines of kLine. What is kept of the sums stays
-  // in registers. The elements so many bytes ahead are fetched, if any are.
-  __attribute__((noinline)) void add_lines(const T* x, int64_t steps, int64_t ahead) {
-    using Words = Vector<Bits>;
-    using Doubles = Vector<double>;
+  // Consecutive elements, x[i] to sum at + i % kLine: `steps` times kAtOnce lines of kLine. What is kept of the sums
+  // stays in registers. The elements so many bytes ahead are fetched, if any are.
+  __attribute__((noinline)) void add_lines(const T* x, int64_t steps, int64_t ahead, int64_t at = 0) {
     constexpr int kWords = kLine / kLanes<Bits>, kDoubles = kLine / kLanes<double>;
+    const T* const end = x + steps * kAtOnce * kLine;
     Words high[kWords], low[kWords];
-    Doubles sum[kDoubles], error[kDoubles];
-    __builtin_memcpy(high, high_, sizeof(high));
-    __builtin_memcpy(low, low_, sizeof(low));
-    __builtin_memcpy(sum, sum_, sizeof(sum));
-    if constexpr (has_rest) __builtin_memcpy(error, error_, sizeof(error));
-    for (; steps > 0; --steps, x += kAtOnce * kLine) {
-      if (ahead > 0) prefetch_bytes(reinterpret_cast<const char*>(x) + ahead, kAtOnce * kLine * sizeof(T));
+    Doubles sum[kDoubles] = {};
+    TR_UNROLL
+    for (int w = 0; w < kWords; ++w) {
+      high[w] = load<Bits>(high_ + at + w * kLanes<Bits>);
+      low[w] = load<Bits>(low_ + at + w * kLanes<Bits>);
+    }
+    for (const T* line = x; line < end; line += kAtOnce * kLine) {
+      if (!has_rest && ahead > 0)
+        prefetch_bytes(reinterpret_cast<const char*>(line) + ahead, kAtOnce * kLine * sizeof(T));
       TR_UNROLL
       for (int w = 0; w < kWords; ++w) {
         TR_UNROLL
-        for (int i = 0; i < kAtOnce; ++i) {
-          const Words bits = load<Bits>(reinterpret_cast<const Bits*>(x + i * kLine + w * kLanes<Bits>));
-          const Words magnitude = bits & kMax, order = zero_last(magnitude);
-          high[w] = larger(high[w], magnitude);
-          low[w] = smaller(low[w], order);
-        }
+        for (int i = 0; i < kAtOnce; ++i) see(line + i * kLine + w * kLanes<Bits>, high[w], low[w]);
       }
+      if constexpr (has_rest) continue;
       TR_UNROLL
       for (int d = 0; d < kDoubles; ++d) {
         Doubles v[kAtOnce];
         TR_UNROLL
-        for (int i = 0; i < kAtOnce; ++i) {
-          v[i] = load_at<T, double>(reinterpret_cast<const char*>(x + i * kLine), d * kLanes<double>);
-        }
-        if constexpr (has_rest) {
-          Doubles e[kAtOnce];
-          const Doubles ab = two_sum(v[0], v[1], e[0]), cd = two_sum(v[2], v[3], e[1]), all = two_sum(ab, cd, e[2]);
-          sum[d] = two_sum(sum[d], all, e[3]);
-          error[d] += (e[0] + e[1]) + (e[2] + e[3]);
-        } else {
-          sum[d] += (v[0] + v[1]) + (v[2] + v[3]);
-        }
+        for (int i = 0; i < kAtOnce; ++i) v[i] = part_of(line + i * kLine, d);
+        sum[d] += (v[0] + v[1]) + (v[2] + v[3]);
       }
     }
-    __builtin_memcpy(high_, high, sizeof(high));
-    __builtin_memcpy(low_, low, sizeof(low));
-    __builtin_memcpy(sum_, sum, sizeof(sum));
-    if constexpr (has_rest) __builtin_memcpy(error_, error, sizeof(error));
+    TR_UNROLL
+    for (int w = 0; w < kWords; ++w) {
+      store(high[w], high_ + at + w * kLanes<Bits>);
+      store(low[w], low_ + at + w * kLanes<Bits>);
+    }
+    if constexpr (has_rest) {
+      add_below(x, end, high, ahead, at);
+    } else {
+      add_parts<T>(sum, sum_ + at);
+    }
+  }
+
+  // Of sums that have kLine places one after the other, to one place each.
+  void fold(int64_t count) {
+    transpose(high_, count);
+    transpose(low_, count);
+    transpose(sum_, count);
+    if constexpr (has_rest) transpose(error_, count);
+    for (int64_t half = kLine / 2; half > 0; half /= 2) merge(half * count);
   }
 
   // Sums j and j + count become sum j.
@@ -146,13 +152,18 @@ class Sums {
 
   // Whether sum j, of up to 2^log_n elements, has no error. They are below 2^top and multiples of 2^(bottom -
   // kFraction - 1): sums are below 2^(top + log_n), and the errors of as many below 2^(top + 2 log_n - 53) together.
+  // add_below() has sums like those of 2^kLogBelow elements, which are finite then, and an element's error is below
+  // half of what that allows for.
   TR_HD bool is_exact(int64_t j, int log_n) const {
     constexpr int kDigits = std::numeric_limits<double>::digits;
     // Exponent fields: a subnormal's unit is that of the smallest normal numbers.
     const int top = larger(static_cast<int>(high_[j] >> kFraction), 1);
-    const int bottom = larger(static_cast<int>(zero_first(low_[j]) >> kFraction), 1);
+    const int bottom = larger(static_cast<int>(zero_first(low_[j] & kOrdered) >> kFraction), 1);
     const int bits = top - bottom + kFraction + 1 + log_n;
-    if constexpr (has_rest) return (bits + log_n <= 2 * kDigits) & (top + log_n <= 2 * Ieee<T>::kBias);
+    if constexpr (has_rest) {
+      const int log_sum = larger(log_n, kLogBelow);
+      return (bits + log_sum <= 2 * kDigits) & (top + log_sum <= 2 * Ieee<T>::kBias);
+    }
     return (bits <= kDigits) & (high_[j] < kInf);
   }
   TR_HD Nearest nearest(int64_t j) const {
@@ -166,9 +177,92 @@ class Sums {
 
  private:
   using Bits = typename Ieee<T>::Bits;
+  using Words = Vector<Bits>;
+  using Doubles = Vector<double>;
+  // What of the bits is in order. Of fp64 the upper halves, since exponents alone count and AVX2 has no maximum of
+  // 64-bit integers; vectors leave anything in the lower ones.
+  using Ordered = Vector<std::conditional_t<has_rest, int32_t, Bits>>;
+  static constexpr Bits kOrdered = has_rest ? static_cast<Bits>(-(int64_t{1} << 32)) : Bits{-1};
   static constexpr int kFraction = Ieee<T>::kFraction;
   static constexpr Bits kMax = std::numeric_limits<Bits>::max();
   static constexpr Bits kInf = static_cast<Bits>(static_cast<Bits>(2 * Ieee<T>::kBias + 1) << kFraction);
+
+  template <class V, class U>
+  static TR_HD void store(const V& v, U* x) {
+    __builtin_memcpy(x, &v, sizeof(v));
+  }
+
+  // The magnitudes there, to the largest and the smallest.
+  static TR_HD void see(const T* x, Words& high, Words& low) {
+    const Words magnitude = load<Bits>(reinterpret_cast<const Bits*>(x)) & kMax, order = zero_last(magnitude);
+    high = reinterpret_cast<Words>(larger(reinterpret_cast<Ordered>(high), reinterpret_cast<Ordered>(magnitude)));
+    low = reinterpret_cast<Words>(smaller(reinterpret_cast<Ordered>(low), reinterpret_cast<Ordered>(order)));
+  }
+
+  template <class V>
+  static TR_HD void add_four(V a, V b, V c, V d, V& sum, V& error) {
+    if constexpr (has_rest) {
+      V e[kAtOnce];
+      const V ab = two_sum(a, b, e[0]), cd = two_sum(c, d, e[1]), all = two_sum(ab, cd, e[2]);
+      sum = two_sum(sum, all, e[3]);
+      error += (e[0] + e[1]) + (e[2] + e[3]);
+    } else {
+      sum += (a + b) + (c + d);
+    }
+  }
+  static TR_HD void add_doubles(const T* a, const T* b, const T* c, const T* d, int64_t j, double* sums,
+                                double* errors) {
+    const auto at = [j](const T* x) { return load_at<T, double>(reinterpret_cast<const char*>(x + j), 0); };
+    Doubles sum = load<double>(sums + j), error{};
+    if constexpr (has_rest) error = load<double>(errors + j);
+    add_four(at(a), at(b), at(c), at(d), sum, error);
+    store(sum, sums + j);
+    if constexpr (has_rest) store(error, errors + j);
+  }
+
+  static constexpr int kLogBelow = 9;
+  // Lines of numbers whose largest magnitudes are known, by four operations each where TwoSum takes seven: a sum that
+  // begins at 1.5 * 2^(e + kLogBelow) stays in that octave while up to 128 numbers below 2^(e + 1) are added, so what
+  // each loses is the difference of two differences without error. All of it together is below what is_exact allows
+  // for.
+  static_assert(kMostSteps * kAtOnce <= 128, "the sums stay in their octave");
+  template <int N>
+  void add_below(const T* x, const T* end, const Words (&high)[N], int64_t ahead, int64_t at) {
+    Doubles begin[N], sum[N], lost[N] = {};
+    TR_UNROLL
+    for (int d = 0; d < N; ++d) {
+      const Words octave = (high[d] & kInf) + (Bits{kLogBelow} << kFraction);
+      begin[d] = sum[d] = reinterpret_cast<Doubles>(octave | (Bits{1} << (kFraction - 1)));
+    }
+    for (const T* line = x; line < end; line += kAtOnce * kLine) {
+      // The next block, as the pass that reads it first has little to do meanwhile.
+      if (ahead > 0) prefetch_bytes(reinterpret_cast<const char*>(line + (end - x)), kAtOnce * kLine * sizeof(T));
+      TR_UNROLL
+      for (int i = 0; i < kAtOnce; ++i) {
+        TR_UNROLL
+        for (int d = 0; d < N; ++d) {
+          const Doubles v = load<double>(line + i * kLine + d * kLanes<double>), next = sum[d] + v;
+          lost[d] += v - (next - sum[d]);
+          sum[d] = next;
+        }
+      }
+    }
+    TR_UNROLL
+    for (int d = 0; d < N; ++d) {
+      double *const sums = sum_ + at + d * kLanes<double>, *const errors = error_ + at + d * kLanes<double>;
+      Doubles error;
+      store(two_sum(load<double>(sums), sum[d] - begin[d], error), sums);
+      store(load<double>(errors) + (lost[d] + error), errors);
+    }
+  }
+
+  template <class U>
+  static void transpose(U* x, int64_t count) {
+    using Word = std::conditional_t<sizeof(U) == 2, uint16_t, std::conditional_t<sizeof(U) == 4, uint32_t, uint64_t>>;
+    U copy[kMostSums];
+    __builtin_memcpy(copy, x, count * kLine * sizeof(U));
+    copy_tile<Word>(reinterpret_cast<const char*>(copy), kLine, 1, count, kLine, reinterpret_cast<char*>(x));
+  }
 
   static TR_HD Bits magnitude_of(const T& x) {
     Bits bits;

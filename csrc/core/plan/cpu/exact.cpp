@@ -17,6 +17,10 @@ constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up doe
 // cache.
 constexpr int64_t kFew = 128, kCopied = 64;
 
+// Rows of whole multiples of so many bytes are whole steps of vectors (Sums::add_lines). Each is read in one piece, in
+// the order of memory, and adding up its lanes afterwards takes less than copying its elements.
+constexpr int64_t kRowBytes = 512;
+
 struct How {
   ExactReading reading;
   int64_t group;
@@ -31,7 +35,7 @@ How how_to_read_products(const Layout& l) {
   return {ExactReading::Columns, std::min(kept.in_stride == 1 ? kMostSums : kCopied, kept.size)};
 }
 
-How how_to_read(const Layout& l) {
+How how_to_read(const Layout& l, int64_t element_size) {
   if (l.kept_dims == 0 || l.n == 0) return {ExactReading::Runs, 1};
   const KeptDim& kept = l.kept[l.kept_dims - 1];
   const int64_t stride = l.reduced_dims > 0 ? std::abs(l.reduced[l.reduced_dims - 1].stride) : 0;
@@ -41,6 +45,9 @@ How how_to_read(const Layout& l) {
   }
   if (l.n <= kFew || std::abs(kept.in_stride) < stride) {
     if (neighbours) return {ExactReading::Columns, std::min(kMostSums, kept.size)};
+    if (stride == 1 && l.reduced_dims == 1 && l.n <= kFew && l.n * element_size % kRowBytes == 0) {
+      return {ExactReading::Rows, std::min(kMostRows, kept.size)};
+    }
     return {ExactReading::Apart, std::min(kCopied, kept.size)};
   }
   return {ExactReading::Runs, 1};
@@ -53,7 +60,8 @@ ExactPlan make_exact_plan(const Problem& p, bool words, int threads) {
   ExactPlan plan;
   plan.words = words;
   if (l.outputs == 0) return plan;
-  const auto [reading, group] = multiplies(p) ? how_to_read_products(l) : how_to_read(l);
+  const auto [reading, group] =
+      multiplies(p) ? how_to_read_products(l) : how_to_read(l, static_cast<int64_t>(size_of(p.in)));
   plan.reading = reading;
   plan.group = group;
   const int64_t inner = l.kept_dims > 0 ? l.kept[l.kept_dims - 1].size : 1;
