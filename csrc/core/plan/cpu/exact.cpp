@@ -17,9 +17,10 @@ constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up doe
 // cache.
 constexpr int64_t kFew = 128, kCopied = 64;
 
-// Rows of whole multiples of so many bytes are whole steps of vectors (Sums::add_lines). Each is read in one piece, in
-// the order of memory, and adding up its lanes afterwards takes less than copying its elements.
-constexpr int64_t kRowBytes = 512;
+// Rows of so many elements, or a multiple, are whole steps of vectors (Sums::add_lines). Each is read in one piece, in
+// the order of memory, and adding up its lanes afterwards takes less than copying its elements, unless these are
+// narrow.
+constexpr int64_t kRowStep = 64, kLeastOfRow = 4;
 
 struct How {
   ExactReading reading;
@@ -45,7 +46,7 @@ How how_to_read(const Layout& l, int64_t element_size) {
   }
   if (l.n <= kFew || std::abs(kept.in_stride) < stride) {
     if (neighbours) return {ExactReading::Columns, std::min(kMostSums, kept.size)};
-    if (stride == 1 && l.reduced_dims == 1 && l.n <= kFew && l.n * element_size % kRowBytes == 0) {
+    if (stride == 1 && l.reduced_dims == 1 && l.n % kRowStep == 0 && element_size >= kLeastOfRow) {
       return {ExactReading::Rows, std::min(kMostRows, kept.size)};
     }
     return {ExactReading::Apart, std::min(kCopied, kept.size)};
