@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/cpu/exact/ieee.h"
 #include "core/cpu/exact/parts.h"
 #include "core/cpu/exact/rounding.h"
 #include "core/cpu/simd/copy_tile.h"
@@ -13,29 +14,6 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 // Elements of a sum that are added together: what is kept of it is loaded and stored once for them.
 constexpr int kAtOnce = 4;
-
-template <class T>
-struct Ieee;  // bits, with a sign; bits of the fraction; exponent bias
-template <>
-struct Ieee<Half> {
-  using Bits = int16_t;
-  static constexpr int kFraction = 10, kBias = 15;
-};
-template <>
-struct Ieee<BFloat16> {
-  using Bits = int16_t;
-  static constexpr int kFraction = 7, kBias = 127;
-};
-template <>
-struct Ieee<float> {
-  using Bits = int32_t;
-  static constexpr int kFraction = 23, kBias = 127;
-};
-template <>
-struct Ieee<double> {
-  using Bits = int64_t;
-  static constexpr int kFraction = 52, kBias = 1023;
-};
 
 // In a double; of fp64 elements in two, the second of which adds up the errors of the first one's additions (TwoSum).
 // That has no error while all elements are multiples of a unit that is not too small.
@@ -220,11 +198,10 @@ class Sums {
     if constexpr (has_rest) store(error, errors + j);
   }
 
-  static constexpr int kLogBelow = 9;
   // Lines of numbers whose largest magnitudes are known, by four operations each where TwoSum takes seven: a sum that
   // begins at 1.5 * 2^(e + kLogBelow) stays in that octave while up to 128 numbers below 2^(e + 1) are added, so what
-  // each loses is the difference of two differences without error. All of it together is below what is_exact allows
-  // for.
+  // each loses is the difference of two differences without error. All of it together is below what is_exact() allows.
+  static constexpr int kLogBelow = 9;
   static_assert(kMostSteps * kAtOnce <= 128, "the sums stay in their octave");
   template <int N>
   void add_below(const T* x, const T* end, const Words (&high)[N], int64_t ahead, int64_t at) {
