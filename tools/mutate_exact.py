@@ -3,9 +3,9 @@
     python tools/mutate_exact.py [cpu] [kernels] [products] [--only WORDS ...]
 
 Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
-test_sums.py and test_accumulator.py of tests/exact; `kernels` mutates the format, the rounding and the CUDA kernels,
-and runs these on the CPU by test_emulated*.py there; `products` mutates the CUDA kernels of products. Ends with 1
-if a mutant survives.
+test_sums.py, test_side_by_side.py and test_accumulator.py of tests/exact; `kernels` mutates the format, the rounding
+and the CUDA kernels, and runs these on the CPU by test_emulated*.py there; `products` mutates the CUDA kernels of
+products. Ends with 1 if a mutant survives.
 """
 
 import argparse
@@ -23,7 +23,9 @@ FORMAT = "csrc/core/contract/exact/format.h"
 ROUND = "csrc/core/contract/exact/round.h"
 TUNING = "csrc/core/plan/tuning/exact.h"
 CPU_SUMS = "csrc/core/cpu/exact/sums.h"
+CPU_PARTS = "csrc/core/cpu/exact/parts.h"
 CPU_SLICES = "csrc/core/cpu/exact/slices.h"
+DEVICE = "csrc/core/cuda/lane/device.cuh"
 SLICES = "csrc/core/cuda/exact/slices.cuh"
 DIGITS = "csrc/core/cuda/exact/digits.cuh"
 FINISH = "csrc/core/cuda/exact/finish.cuh"
@@ -48,10 +50,13 @@ MUTANTS = {
         ),
         (
             CPU_SUMS,
-            "(zero_first(low_[j]) >> kFraction), 1)",
-            "(zero_first(low_[j]) >> kFraction), 1) + 24",
+            "(zero_first(low_[j] & kOrdered) >> kFraction), 1)",
+            "(zero_first(low_[j] & kOrdered) >> kFraction), 1) + 24",
             "low units",
         ),
+        (CPU_SUMS, "(bits + larger(log_n, kLogBelow)", "(bits + log_n", "the errors of sums that begin large"),
+        (CPU_SUMS, "larger(log_n, kLogBelow + 1)", "larger(log_n, kLogBelow)", "the end of their octave"),
+        (CPU_PARTS, "kMovedScale = 0x1p-896", "kMovedScale = 0x1p-895", "the scale of bf16's bits"),
         (CPU_SUMS, "(high_[j] < kInf)", "(high_[j] <= kInf)", "infinite elements of a block"),
         (CPU_SLICES, "digits - kLogExactBlock - 1", "digits - kLogExactBlock + 4", "the width of a slice"),
         (
@@ -85,7 +90,7 @@ MUTANTS = {
         (SLICES, "w.unit - kSliceBits + 52", "w.unit - kSliceBits + 55", "the second slice's unit"),
         (SLICES, "kHighestUnit = 1022 - 52", "kHighestUnit = 1022 - 40", "the highest window"),
         (SLICES, "kLowestUnit = F::kLowest + kSliceBits", "kLowestUnit = F::kLowest + 9", "the lowest window"),
-        (SLICES, "kMask = (1u << 27) - 1", "kMask = (1u << 26) - 1", "the pieces of a warp's sum"),
+        (DEVICE, "kPiece = 27", "kPiece = 28", "the pieces of a warp's sum"),
         (SLICES, "field <= 1 ? 0 :", "field <= 9 ? 0 :", "what is a multiple of a unit"),
         (SLICES, "kFraction = 23, kBias = 127", "kFraction = 21, kBias = 127", "fp32's last place"),
         (SLICES, "kFraction = 7, kBias = 127", "kFraction = 5, kBias = 127", "bf16's last place"),
@@ -171,7 +176,7 @@ FIRST = (
 )
 # Arguments for pytest, one run after the other until one fails: the tests that see most come first.
 TESTS = {
-    "cpu": [["tests/exact/test_sums.py", "tests/exact/test_accumulator.py", "-k", "cpu"]],
+    "cpu": [[f"tests/exact/test_{name}.py" for name in ("sums", "side_by_side", "accumulator")] + ["-k", "cpu"]],
     "kernels": [[EMULATED + test for test in FIRST], [f"{EMULATED}{part}.py" for part in ("", "_ranges", "_rounding")]],
     "products": [[EMULATED + "_products.py"]],
 }

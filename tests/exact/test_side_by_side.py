@@ -64,6 +64,16 @@ def test_sums_that_grow_with_every_row(columns, low, high, device):
         check(torch.from_numpy(draw.uniform(low, high, (rows, columns))), device, 0)
 
 
+@pytest.mark.parametrize("rows, columns", [(128, 8), (256, 4), (512, 2), (64, 8)])
+@pytest.mark.parametrize("below", [2.0**1014, 2.0**1015, 2.0**1016])
+def test_sums_at_the_end_of_the_range(below, rows, columns, device):
+    """Sums that are finite, of numbers that all round up where they are added to much larger ones."""
+    x = torch.full((rows, columns), np.nextafter(below, 0), dtype=torch.float64)
+    x[:, ::2] *= -1
+    check(x, device, 0)
+    check(x.t().contiguous(), device, 1)
+
+
 @every_dtype
 def test_what_is_not_finite_stays_with_its_neighbours_apart(dtype, device):
     """One special element changes its own output alone."""

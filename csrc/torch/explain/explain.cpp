@@ -156,7 +156,8 @@ void show_on_cpu(Json& json, const cpu::ExactPlan& plan, const Problem& p, bool 
   const auto element = static_cast<int64_t>(size_of(p.in)) * (is_of_two(p) ? 2 : 1);
   const int64_t in_and_out = p.layout.outputs * (p.layout.n * element + static_cast<int64_t>(size_of(p.out)));
   Shown shown;
-  shown.family = plan.groups == 0 ? "empty" : plan.reading == cpu::ExactReading::Runs ? "rows" : "columns";
+  const bool are_rows = plan.reading == cpu::ExactReading::Runs || plan.reading == cpu::ExactReading::Rows;
+  shown.family = plan.groups == 0 ? "empty" : are_rows ? "rows" : "columns";
   shown.vector = side_by_side;
   shown.reads = side_by_side ? "neighbours" : "elements";
   shown.grid = plan.groups * plan.split;

@@ -86,11 +86,14 @@ class Reader {
   }
 
   __attribute__((noinline)) void sum_rows(int64_t first, int64_t end, Sums<T>& sums) {
-    sums.start(count_ * kRunSums);
-    cursor_.move_to(first);
-    const T* x = reinterpret_cast<const T*>(cursor_.row());
-    for (int64_t j = 0; j < count_; ++j) add_run(x + j * kept_stride_, end - first, kRunSums, sums, j * kRunSums);
-    sums.fold(count_);
+    if constexpr (sizeof(T) >= kLeastOfRow) {
+      static_assert(kMostRows * kRunSums <= kMostSums, "there is a sum for each lane of every row");
+      sums.start(count_ * kRunSums);
+      cursor_.move_to(first);
+      const T* x = reinterpret_cast<const T*>(cursor_.row());
+      for (int64_t j = 0; j < count_; ++j) add_run(x + j * kept_stride_, end - first, kRunSums, sums, j * kRunSums);
+      sums.fold(count_);
+    }
   }
 
   __attribute__((noinline)) void sum_apart(int64_t first, int64_t end, Sums<T>& sums) {

@@ -31,7 +31,7 @@ class Sums {
     }
   }
 
-  // Of add_lines().
+  // Of add_lines() at once.
   static constexpr int64_t kMostSteps = kExactBlock / (kAtOnce * kLine);
 
   // x[i][j] to sum at + j, for `count` sums. A call, as these loops would otherwise stand in many places.
@@ -65,8 +65,8 @@ class Sums {
     }
   }
 
-  // Consecutive elements, x[i] to sum at + i % kLine: `steps` times kAtOnce lines of kLine. What is kept of the sums
-  // stays in registers. The elements so many bytes ahead are fetched, if any are.
+  // Consecutive elements, x[i] to sum at + i % kLine: `steps` times kAtOnce lines of kLine, kMostSteps at most. What is
+  // kept of the sums stays in registers. The elements so many bytes ahead are fetched, if any are.
   __attribute__((noinline)) void add_lines(const T* x, int64_t steps, int64_t ahead, int64_t at = 0) {
     constexpr int kWords = kLine / kLanes<Bits>, kDoubles = kLine / kLanes<double>;
     const T* const end = x + steps * kAtOnce * kLine;
@@ -130,17 +130,18 @@ class Sums {
 
   // Whether sum j, of up to 2^log_n elements, has no error. They are below 2^top and multiples of 2^(bottom -
   // kFraction - 1): sums are below 2^(top + log_n), and the errors of as many below 2^(top + 2 log_n - 53) together.
-  // add_below() has sums like those of 2^kLogBelow elements, which are finite then, and an element's error is below
-  // half of what that allows for.
+  // add_below() has sums like those of 2^kLogBelow elements, and an element's error is below half of what that allows
+  // for; its sums may reach the octave's end, which is finite then.
   TR_HD bool is_exact(int64_t j, int log_n) const {
     constexpr int kDigits = std::numeric_limits<double>::digits;
-    // Exponent fields: a subnormal's unit is that of the smallest normal numbers.
+    // Exponent fields: a subnormal's unit is that of the smallest normal numbers. A power of two counts as less than it
+    // is where low_ has its upper half alone.
     const int top = larger(static_cast<int>(high_[j] >> kFraction), 1);
     const int bottom = larger(static_cast<int>(zero_first(low_[j] & kOrdered) >> kFraction), 1);
     const int bits = top - bottom + kFraction + 1 + log_n;
     if constexpr (has_rest) {
-      const int log_sum = larger(log_n, kLogBelow);
-      return (bits + log_sum <= 2 * kDigits) & (top + log_sum <= 2 * Ieee<T>::kBias);
+      const bool is_finite = top + larger(log_n, kLogBelow + 1) <= 2 * Ieee<T>::kBias;
+      return (bits + larger(log_n, kLogBelow) <= 2 * kDigits) & is_finite;
     }
     return (bits <= kDigits) & (high_[j] < kInf);
   }
@@ -199,8 +200,9 @@ class Sums {
   }
 
   // Lines of numbers whose largest magnitudes are known, by four operations each where TwoSum takes seven: a sum that
-  // begins at 1.5 * 2^(e + kLogBelow) stays in that octave while up to 128 numbers below 2^(e + 1) are added, so what
-  // each loses is the difference of two differences without error. All of it together is below what is_exact() allows.
+  // begins at 1.5 * 2^(e + kLogBelow) stays in that octave, or reaches its end, while up to 128 numbers below 2^(e + 1)
+  // are added. So what each loses is the difference of two differences without error. All of it together is below what
+  // is_exact() allows.
   static constexpr int kLogBelow = 9;
   static_assert(kMostSteps * kAtOnce <= 128, "the sums stay in their octave");
   template <int N>
@@ -208,8 +210,9 @@ class Sums {
     Doubles begin[N], sum[N], lost[N] = {};
     TR_UNROLL
     for (int d = 0; d < N; ++d) {
-      const Words octave = (high[d] & kInf) + (Bits{kLogBelow} << kFraction);
-      begin[d] = sum[d] = reinterpret_cast<Doubles>(octave | (Bits{1} << (kFraction - 1)));
+      // Of fields that have no such octave something else, which is_exact() refuses.
+      const auto octave = reinterpret_cast<Vector<uint64_t>>(high[d] & kInf) + (uint64_t{kLogBelow} << kFraction);
+      begin[d] = sum[d] = reinterpret_cast<Doubles>(octave | (uint64_t{1} << (kFraction - 1)));
     }
     for (const T* line = x; line < end; line += kAtOnce * kLine) {
       // The next block, as the pass that reads it first has little to do meanwhile.

@@ -20,7 +20,7 @@ constexpr int64_t kFew = 128, kCopied = 64;
 // Rows of so many elements, or a multiple, are whole steps of vectors (Sums::add_lines). Each is read in one piece, in
 // the order of memory, and adding up its lanes afterwards takes less than copying its elements, unless these are
 // narrow.
-constexpr int64_t kRowStep = 64, kLeastOfRow = 4;
+constexpr int64_t kRowStep = 64;
 
 struct How {
   ExactReading reading;

@@ -17,12 +17,12 @@ constexpr int64_t kMostSums = 256;
 // Outputs that take turns in consecutive elements: narrow columns, row after row.
 constexpr int64_t kMostTurns = 32;
 
-// Rows that are summed side by side at most: there are sums for 16 lanes of each.
-constexpr int64_t kMostRows = 16;
+// Rows that are summed side by side at most, a sum for each lane, and the bytes of an element that they have at least.
+constexpr int64_t kMostRows = 16, kLeastOfRow = 4;
 
 enum class ExactReading {
   Runs,     // of consecutive elements, in which `group` outputs take turns: one of them, or kMostTurns at most
-  Rows,     // of consecutive elements of 4 bytes or more, `group` outputs one after the other: kMostRows at most
+  Rows,     // of consecutive elements, `group` outputs one after the other: kMostRows at most
   Columns,  // an element of each of `group` neighbours in memory, then the next of each
   Apart,    // the same of outputs that are no neighbours in memory: they are copied so that they are
 };
