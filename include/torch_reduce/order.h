@@ -50,6 +50,7 @@ TORCH_REDUCE_HD Acc tree_by(Op& op, const Acc (&v)[N]) {
 // The same over leaf(First), leaf(First + 1), ..., each made when it is combined: so few wait at a time.
 template <int N, int First = 0, class Op, class F>
 TORCH_REDUCE_HD auto tree_of(Op& op, F leaf) {
+  static_assert((N & (N - 1)) == 0, "a tree has a power of two of leaves");
   if constexpr (N == 1) {
     return leaf(First);
   } else {

@@ -130,7 +130,7 @@ __device__ __forceinline__ void write(const Target& t, int64_t place, Acc v) {
   }
   const bool is_own = O::has_correction || O::skips_nan || O::has_two_extremes || t.ending == Ending::Own;
   const auto count = count_for<O>(elements);
-  if constexpr (std::is_same<Acc, Int128>::value) {
+  if constexpr (std::is_same<Acc, Int128>::value) {  // its other likely type
     if (is_own && t.type == DType::Float32) return put<float>(t.to, place, finish<O>(v, count, t.ending, t.mirror));
   }
   if (!likely || !is_own) return write_unlikely<O>(t.to, place, t.type, t.ending, count, v, t.mirror);

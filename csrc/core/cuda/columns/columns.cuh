@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
 #pragma unroll
           for (int e = 0; e < V; ++e) batch.e[e] = order::scaled(values.e[e]);
         } else {
-          // The batch once more, in place of what the next one has loaded: that would take registers from all batches.
+          // The batch once more. `lower` is loaded again afterwards, so that it need not stay in registers meanwhile.
           const bool whole = full(first(b));
 #pragma unroll 1
           for (int k = 0; k < Leaves; k += kHalf) {

@@ -38,7 +38,8 @@ class PlainColumns {
   }
 
   // With one power of two for all columns of a lane, that of the first: so elements may have any size, and columns may
-  // differ. Returns false where they differ too much.
+  // differ. Returns false where they differ too much, or where the first one is 2^127 or more: there is no factor for
+  // it.
   __device__ __forceinline__ bool share_out(Columns<T, V> c, int across, int kept,
                                             Columns<order::Scaled<T>, V>& to) const {
     PlainProducts<T> how = how_;

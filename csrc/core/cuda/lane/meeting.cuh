@@ -48,11 +48,12 @@ __device__ __forceinline__ void meet(Acc (&v)[Count], F tree) {
   tree(O{}, v);
 }
 
-// The tree of all lanes' values, in the first lane at least. Each is one of at most 2^LogElements elements.
+// The tree of all lanes' values, in the first lane at least. Each is that of at most 2^LogElements elements, of which
+// an integer has up to 64 bits without a sign.
 template <class O, int LogElements = 63, class Acc>
 __device__ __forceinline__ Acc tree_of_warp(const Acc& v) {
   if constexpr (std::is_same<Acc, Int128>::value && O::adds) {
-    return sum_of_pieces<65 + LogElements>(v);
+    return sum_of_pieces<1 + 64 + LogElements>(v);
   } else {
     return tree_across_warp<O>(v);
   }

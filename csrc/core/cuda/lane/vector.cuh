@@ -103,8 +103,6 @@ __device__ __forceinline__ int packed_total(int sum) {
 // Sums of 64-bit integers in 128 bits: of both halves of the elements, so that only the last addition carries.
 template <class O, class In, class Acc>
 constexpr bool adds_halves = std::is_same<Acc, Int128>::value && sizeof(In) == 8 && O::adds && !has_partner<O>;
-template <class O, class Acc>
-constexpr bool adds_halves<O, Any, Acc> = false;
 
 template <class In, int Loads>
 __device__ __forceinline__ Int128 add_halves(const uint4 (&raw)[Loads]) {
