@@ -66,7 +66,7 @@ def test_accumulators_of_several_words(kernels, cases_of_words, kind):
 
 
 @pytest.mark.parametrize("values", ["normal", "wide", "uneven", "a few zeros", "special"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
 def test_products_of_columns(kernels, dtype, values):
     """A warp multiplies them as they are; as pairs, where neighbouring columns differ much; and once more from memory,
     where one has no normal product."""

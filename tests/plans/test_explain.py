@@ -110,3 +110,10 @@ def test_explain_on_the_device_of_the_tensor(device):
         assert (plan.device, plan.op, plan.outputs, plan.n) == (device, op, 30, 100)
     cpu = torch_reduce.explain(torch.ones(2**20, device="meta"), device="cpu")
     assert cpu.device == "cpu" and cpu.split >= 1
+
+
+@pytest.mark.parametrize("dim, n, family", [(1, 5000, "rows"), (1, 64, "rows"), (1, 65, "columns"), (0, 64, "columns")])
+def test_exact_sums_of_the_cpu_are_explained_as_they_are_read(dim, n, family):
+    """Rows where they lie; columns of neighbours, which rows of other lengths are copied to."""
+    shape = (300, n) if dim == 1 else (n, 300)
+    assert torch_reduce.explain(torch.ones(shape), dim, mode="exact").family == family
