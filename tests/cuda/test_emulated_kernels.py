@@ -71,7 +71,7 @@ def test_products_of_columns(kernels, dtype, values):
     """A warp multiplies them as they are; as pairs, where neighbouring columns differ much; and once more from memory,
     where one has no normal product."""
     kinds = set()
-    for shape in ([3000, 64], [200, 48], [40_000, 8], [257, 320]):
+    for shape in ([3000, 64], [3000, 1000], [200, 48], [40_000, 8], [257, 320]):
         for split in (0, 1, 2):
             case = Case(shape, [0], [0, 1], [0, 0], op="prod", dtype=dtype, values=values, family="columns", vector=1)
             case.split = split
@@ -79,6 +79,22 @@ def test_products_of_columns(kernels, dtype, values):
                 kinds.add(planned.kind)
                 run(kernels, case)
     assert kinds == {f"columns, contiguous, {finish}" for finish in ("direct", "cluster", "few", "many")}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("op", ["prod", "logsumexp", "var", "argmax", "aminmax"])
+def test_columns_of_two_steps(kernels, op, dtype):
+    """Leaves of up to two elements have kernels of their own where combining is long."""
+    kinds = set()
+    for n in (257, 300, 511, 512, 513):
+        for rows, columns in ((1, 64), (2, 2000)):
+            case = Case([rows, n, columns], [1], [0, 1, 2], [0, 0, 0], op=op, dtype=dtype, family="columns", vector=1)
+            case.out = torch.int64 if op == "argmax" else dtype
+            for case.split in (0, 1, 2):
+                if planned := plan(kernels, case):
+                    kinds.add(planned.kind)
+                    run(kernels, case)
+    assert kinds >= {f"columns, contiguous, {finish}" for finish in ("direct", "cluster")}
 
 
 def test_every_kind_of_several_words_is_listed(cases_of_words):

@@ -115,7 +115,7 @@ TR_HD Number multiply_numbers(Number a, Number b) {
 struct Prod : Traits {
   template <class Word>
   using Accumulator = std::conditional_t<is_integer<Word>, Word, order::Scaled<Word>>;
-  static constexpr bool lifts = true;
+  static constexpr bool lifts = true, multiplies = true;
   static constexpr bool outgrows_integers = true;
   static constexpr bool widens_on_cuda = true, widens_on_cpu = true;
   static constexpr bool has_few_kernels = true;

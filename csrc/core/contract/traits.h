@@ -53,6 +53,8 @@ struct Traits {
   static constexpr bool adds_exponentials = false;
   // combine() is addition: CTAs may add into the output, and small integers, where nothing lifts them, add up packed.
   static constexpr bool adds = false;
+  // combine() is multiplication, of floating elements that of order::Scaled.
+  static constexpr bool multiplies = false;
   // combine(), of which combine(a, b) and combine(b, a) have the same bits, takes one of the two: any order gives the
   // same. There must be an element.
   static constexpr bool selects = false;

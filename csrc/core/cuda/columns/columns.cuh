@@ -61,18 +61,14 @@ constexpr bool columns_know_missing =
 template <Access A>
 constexpr bool columns_load_ahead = A != Access::Strided && A != Access::Pairs;
 
-// Of a thread's columns, for the launch bounds: what a plan takes them for (plan/gpu/columns_cut.cpp).
-template <class O, class In, class Acc, Access A>
-constexpr int64_t columns_bytes =
-    packs_columns<O, In, A> ? kPackedWords * sizeof(uint32_t) : column_width<In, A>() * sizeof(Acc);
+// A batch of a lane is `Leaves` leaves of `Steps` steps, as kernels::columns_batch() says.
+template <class O, class In, class Acc, Access A, int Steps>
+constexpr kernels::ColumnsBatch columns_batch = kernels::columns_batch(types_of_instance<O, In, Acc>(), A, Steps);
 
-// A batch of a lane is `Leaves` leaves of `Steps` steps: 2 x 4, or 4 x 4 of single elements, or 8 x 1 where no leaf
-// has more elements.
 template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A>>
 __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
-                                  tuning::columns_ctas_at_once(A == Access::Unaligned, columns_bytes<O, In, Acc, A>,
-                                                               Leaves* Steps, has_partner<O>) *
-                                      tuning::kColumnsWarps / columns_most_warps<A, Clusters>)
+                                  columns_batch<O, In, Acc, A, Steps>.ctas_at_once* tuning::kColumnsWarps /
+                                      columns_most_warps<A, Clusters>)
     columns(const __grid_constant__ ColumnsArgs<O, Acc, A> a) {
   constexpr int V = column_width<In, A>();
   constexpr int kHalf = columns_load_ahead<A> ? Leaves / 2 : Leaves;
@@ -119,7 +115,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
   }
 
   // A batch of a warp is 2^log_leaves neighbouring leaves, which lie in one chunk: Leaves of each lane.
-  constexpr int kLogLeaves = Leaves == 8 ? 3 : Leaves == 4 ? 2 : 1;
+  constexpr int kLogLeaves = log2_above(Leaves);
   const int log_leaves = 5 - a.log_across + kLogLeaves, leaf_of_lane = (lane >> a.log_across) << kLogLeaves;
   const uint32_t leaf0 = ((unit << a.log_warps_along) + warp_y) << (a.log_batches + log_leaves);
   int batches = 1 << a.log_batches;
@@ -159,7 +155,7 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     if constexpr (columns_load_ahead<A>) upper.load(a, start, left_of_row, of_lane + kHalf, all);
     if (b + 1 == batches) a.sink.results ? allow_next_kernel_if_small() : allow_next_kernel();
     Batch batch;
-    if constexpr (kSharesOut && has_plain_columns<Acc, V>) {
+    if constexpr (kernels::have_plain_columns(types_of_instance<O, In, Acc>(), A)) {
       PlainColumns<word_of<Acc>, V> plain;
       auto values = plain.reduce(a.source, lower, of_lane, a.n);
       if (b + 1 < batches) load_first(b + 1);

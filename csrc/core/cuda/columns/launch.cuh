@@ -95,18 +95,24 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const SourceOf<O>&
     using In = typename decltype(tag)::type;
     return with_access<ColumnsExist<O, In, Acc>>(plan.access, [&](auto access) {
       constexpr Access A = decltype(access)::value;
-      constexpr int kLeavesOfSteps = loads_vectors(A) ? 2 : 4;
       auto a = columns_args<O, Acc, A>(plan, p, source, sink);
       if constexpr (loads_vectors(A)) a.wide_store = has_wide_stores<In>(plan, p, sink.to, vector_width<In>);
-      if constexpr (A != Access::Segmented) {
-        if (plan.as<ColumnsPlan>().batch_leaves == tuning::kLoadsInFlight) {
-          return start(columns<O, In, Acc, A, tuning::kLoadsInFlight, 1>, a, l);
+      const auto start_with = [&](auto steps) {
+        constexpr int kTogether = decltype(steps)::value,
+                      kBatch = columns_batch<O, In, Acc, A, kTogether>.loads / kTogether;
+        if constexpr (!columns_in_clusters<A> && kTogether > 1) {
+          if (plan.finish == Finish::Cluster) return start(columns<O, In, Acc, A, kBatch, kTogether, true>, a, l);
         }
+        return start(columns<O, In, Acc, A, kBatch, kTogether>, a, l);
+      };
+      const int steps = plan.as<ColumnsPlan>().steps;
+      if constexpr (A != Access::Segmented) {
+        if (steps == 1) return start_with(std::integral_constant<int, 1>{});
       }
-      if constexpr (!columns_in_clusters<A>) {
-        if (plan.finish == Finish::Cluster) return start(columns<O, In, Acc, A, kLeavesOfSteps, kSteps, true>, a, l);
+      if constexpr (kernels::have_columns_of_two_steps(types_of_instance<O, In, Acc>(), A)) {
+        if (steps == 2) return start_with(std::integral_constant<int, 2>{});
       }
-      return start(columns<O, In, Acc, A, kLeavesOfSteps, kSteps>, a, l);
+      return start_with(std::integral_constant<int, kSteps>{});
     });
   });
 }

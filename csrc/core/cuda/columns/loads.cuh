@@ -88,10 +88,7 @@ using BatchAcc = std::conditional_t<std::is_integral<Acc>::value && sizeof(In) <
 
 // Whether a batch's columns are added up two to a register.
 template <class O, class In, Access A>
-constexpr bool packs_columns =
-    kernels::packs_columns({traits_of<O>(), dtype_of<In>::value, DType::Int64, is_tested<In>, false}, A);
-template <class O, Access A>
-constexpr bool packs_columns<O, Any, A> = false;
+constexpr bool packs_columns = kernels::packs_columns(types_of_instance<O, In, int64_t>(), A);
 template <class O, class In, class Acc, Access A>
 using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
                                         Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;

@@ -7,12 +7,6 @@
 
 namespace torch_reduce::cuda {
 
-// Whether a warp combines V columns a lane so: fewer leave room enough for pairs, which zeros do not slow down.
-template <class Acc, int V>
-constexpr bool has_plain_columns = false;
-template <class T, int V>
-constexpr bool has_plain_columns<order::Scaled<T>, V> = V == 8;
-
 // The columns of a lane, and whether they are what scaled products would be.
 template <class T, int V>
 class PlainColumns {

@@ -21,6 +21,16 @@ struct Source {
   int spare_bits = 0, untested_bits = 0;
 };
 
+// What an instantiation for elements of type In is made for; Any finds out the type at run time.
+template <class O, class In, class Acc>
+constexpr kernels::Types types_of_instance() {
+  if constexpr (std::is_same<In, Any>::value) {
+    return {traits_of<O>(), dtype_of<number_of<Acc>>::value, dtype_of<number_of<Acc>>::value, false, /*untyped=*/true};
+  } else {
+    return {traits_of<O>(), dtype_of<In>::value, dtype_of<number_of<Acc>>::value, is_tested<In>, false};
+  }
+}
+
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
 // A mirrored operator has no kernels: the smallest is the largest of the mirrored elements, mirrored. To mirror is to

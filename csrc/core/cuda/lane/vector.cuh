@@ -61,10 +61,7 @@ __device__ __forceinline__ void widen_all(const uint4& raw, const Source& source
 
 // Sums of integers of one or two bytes, four or two to an instruction, in 32 bits: a chunk's fit by far.
 template <class O, class In>
-constexpr bool adds_packed =
-    kernels::adds_packed({traits_of<O>(), dtype_of<In>::value, DType::Int64, is_tested<In>, false});
-template <class O>
-constexpr bool adds_packed<O, Any> = false;
+constexpr bool adds_packed = kernels::adds_packed(types_of_instance<O, In, int64_t>());
 
 // The highest bit of every half-word that is not zero.
 __device__ __forceinline__ uint32_t halves_that_are_set(uint32_t w) {

@@ -13,16 +13,6 @@ struct Tag {
   using type = T;
 };
 
-// What an instantiation for elements of type In is made for; Any finds out the type at run time.
-template <class O, class In, class Acc>
-constexpr kernels::Types types_of_instance() {
-  if constexpr (std::is_same<In, Any>::value) {
-    return {traits_of<O>(), dtype_of<number_of<Acc>>::value, dtype_of<number_of<Acc>>::value, false, /*untyped=*/true};
-  } else {
-    return {traits_of<O>(), dtype_of<In>::value, dtype_of<number_of<Acc>>::value, is_tested<In>, false};
-  }
-}
-
 // Whether In is how elements of a type are tested.
 template <class In>
 constexpr bool reads_tested(DType type) {

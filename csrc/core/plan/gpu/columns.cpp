@@ -7,14 +7,23 @@ using namespace tuning;
 
 namespace {
 
-// Columns cut as said; but if that leaves some CTAs to run when the others have ended, in CTAs of half as many warps,
-// twice as many of which run at once. Where four of an SM do, only if those left are few.
+// Columns cut as said; but if that leaves some CTAs to run when the others have ended, in units of half the size where
+// that fills the last wave better, or else in CTAs of half as many warps, twice as many of which run at once. Where
+// four of an SM do, only the latter, and only if those left are few.
 Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c,
                      Cut cut) {
   const Plan whole = columns_cut(plan, p, lanes, gpu, c, cut);
-  const int64_t of_sm = columns_ctas_of_sm(plan, p, lanes), at_once = of_sm * gpu.sms;
-  const int64_t most = of_sm < kColumnsCtasAtOnce ? 2 * at_once : at_once * 7 / 5;
+  const int64_t of_sm = columns_batch(plan, p).ctas_at_once, at_once = of_sm * gpu.sms;
+  const bool has_few = of_sm < kColumnsCtasAtOnce;
+  const int64_t most = has_few ? 2 * at_once : at_once * 7 / 5;
   if (whole.grid <= at_once || whole.grid > most || columns(whole).log_warps_along == 0) return whole;
+  if (has_few && whole.units > 1) {
+    const auto in_waves = [&](int64_t grid) { return ceil_div(grid, at_once) * at_once; };
+    Cut finer = cut;
+    finer.wanted = 2 * whole.grid;
+    const Plan twice = columns_cut(plan, p, lanes, gpu, c, finer);
+    if (twice.grid * in_waves(whole.grid) > whole.grid * in_waves(twice.grid)) return twice;
+  }
   cut.warps = kColumnsWarps / 2;
   cut.wanted = whole.units > 1 ? whole.grid : 0;
   const Plan halved = columns_cut(plan, p, lanes, gpu, c, cut);
@@ -62,6 +71,7 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
                 : s.column_vector                    ? Access::Contiguous
                 : s.column_segmented && !one_element ? Access::Segmented
                                                      : Access::Unaligned;
+  columns(plan).steps = kernels::columns_steps(kernels::types_of(p), plan.access, l.n);
   const bool unaligned = plan.access == Access::Unaligned;
   const Lanes lanes = lanes_of(plan, p, s);
   if (plan_stacked(plan, p, lanes, c)) return;
@@ -73,7 +83,7 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
   for (int d = 0; d < l.reduced_dims; ++d) lines &= l.reduced[d].stride * element % kLine == 0;
   const int64_t bytes = l.outputs * l.n * element, small_bytes = on_all_sms(gpu, t.columns_small_per_sm);
   const bool small = bytes <= small_bytes, large = bytes > kColumnsLarge * small_bytes;
-  int64_t per_sm = std::min(columns_ctas_of_sm(plan, p, lanes), t.columns_ctas_per_sm);
+  int64_t per_sm = std::min<int64_t>(columns_batch(plan, p).ctas_at_once, t.columns_ctas_per_sm);
   if (unaligned && !large) per_sm = std::min(per_sm, kColumnsUnalignedCtasPerSm);
   if (!vector && large) per_sm *= kColumnsWaves;
   const int64_t wanted = per_sm * gpu.sms;

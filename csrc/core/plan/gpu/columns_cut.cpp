@@ -43,10 +43,8 @@ Lanes lanes_of(const Plan& plan, const Problem& p, const Shape& s) {
   return {v, partial_bytes, vectors, std::min<int64_t>(kWarp, power_of_two_above(vectors))};
 }
 
-int64_t columns_ctas_of_sm(const Plan& plan, const Problem& p, const Lanes& lanes) {
-  const int64_t column_bytes = packed(plan, p) ? lanes.v * 2 : lanes.partial_bytes;
-  return columns_ctas_at_once(plan.access == Access::Unaligned, column_bytes,
-                              loads_vectors(plan.access) ? kLoadsInFlight : kColumnsElementwiseLoads, is_of_two(p));
+kernels::ColumnsBatch columns_batch(const Plan& plan, const Problem& p) {
+  return kernels::columns_batch(kernels::types_of(p), plan.access, columns(plan).steps);
 }
 
 Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c, const Cut& cut) {
@@ -55,18 +53,17 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   const int64_t owners = cut.across - lanes.helpers, needed = ceil_div(lanes.vectors, owners);
   columns(plan).log_across = log2_above(cut.across);
 
-  // Outputs of at most 256 elements have one step; then a batch has more leaves, so that as many loads are in flight.
-  const bool one_step = plan.access != Access::Segmented && l.n <= kLeaves;
+  // Of fewer steps a batch has more leaves, so that as many loads are in flight.
+  const int steps = columns(plan).steps;
   const bool vector = loads_vectors(plan.access);
-  const int loads = vector ? kLoadsInFlight : kColumnsElementwiseLoads;
-  columns(plan).batch_leaves = one_step ? kLoadsInFlight : loads / kSteps;
+  columns(plan).batch_leaves = columns_batch(plan, p).loads / steps;
   const int64_t warps =
       ceil_div(std::max<int64_t>(leaf_count(l.n), 1), leaves_of_warp(plan));  // if each took one batch
   int64_t warps_along = std::min(cut.warps, power_of_two_above(warps));
   // A warp that takes its columns' every batch has a longer life than one of several along them, and less of it is
   // start and end. Where the tensor's rows are wide, CTAs are many and long anyway.
   const bool many = ceil_div(lanes.vectors, owners * cut.warps) * outer >= enough_uncut(gpu);
-  if ((plan.access == Access::Unaligned || outer > 1) && one_step && many) warps_along = 1;
+  if ((plan.access == Access::Unaligned || outer > 1) && steps == 1 && many) warps_along = 1;
   int64_t warps_across = std::min(cut.warps / warps_along, power_of_two_above(needed));
   const auto mostly_idle = [&] { return ceil_div(needed, warps_across) * warps_across * 10 > needed * 11; };
   while (!lanes.idle_warps && warps_across > 1 && mostly_idle()) warps_across /= 2;
@@ -76,24 +73,24 @@ Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu
   columns(plan).tile_columns = owners * warps_across * lanes.v;
   columns(plan).tiles = ceil_div(l.kept[l.kept_dims - 1].size, columns(plan).tile_columns) * outer;
 
-  const int64_t steps = ceil_div(warps, warps_along);
-  int64_t batches = power_of_two_above(steps);
+  const int64_t batches_down = ceil_div(warps, warps_along);
+  int64_t batches = power_of_two_above(batches_down);
   // With a batch each, all of a wave's CTAs ask for everything at once, and then nothing is under way any more: better
   // half as many, as long as every SM has one.
-  const int64_t least = vector && columns(plan).tiles * ceil_div(steps, 2) >= gpu.sms ? 2 : 1;
+  const int64_t least = vector && columns(plan).tiles * ceil_div(batches_down, 2) >= gpu.sms ? 2 : 1;
   const auto may_be_halved = [&] {
-    const int64_t units = ceil_div(steps, batches / 2);
+    const int64_t units = ceil_div(batches_down, batches / 2);
     return units <= cut.units && columns(plan).tiles * units <= cut.ctas;
   };
-  while (batches > least && columns(plan).tiles * ceil_div(steps, batches) < cut.wanted && may_be_halved())
+  while (batches > least && columns(plan).tiles * ceil_div(batches_down, batches) < cut.wanted && may_be_halved())
     batches /= 2;
-  batches = steps_per_unit(p, steps, batches, c, columns(plan).tiles);
+  batches = steps_per_unit(p, batches_down, batches, c, columns(plan).tiles);
   columns(plan).log_batches = log2_above(batches);
-  plan.units = ceil_div(steps, batches);
+  plan.units = ceil_div(batches_down, batches);
   plan.grid = columns(plan).tiles * plan.units;
   const int64_t row_bytes = columns(plan).tile_columns * accumulator_bytes(p);
   plan.shared_bytes = warps_along * levels_of_warp(plan, p) * row_bytes;
-  const int64_t ctas_at_once = columns_ctas_of_sm(plan, p, lanes) * kColumnsWarps * kWarp / plan.block;
+  const int64_t ctas_at_once = int64_t{columns_batch(plan, p).ctas_at_once} * kColumnsWarps * kWarp / plan.block;
   columns(plan).shared_at_once = ctas_at_once * (plan.shared_bytes + kSharedReserved);
   return plan;
 }

@@ -29,8 +29,8 @@ Lanes lanes_of(const Plan& plan, const Problem& p, const Shape& s);
 // CTAs that are enough for columns not to be cut.
 inline int64_t enough_uncut(const Gpu& gpu) { return gpu.tuning.columns_uncut_ctas_per_sm * gpu.sms; }
 
-// Of an SM, as the kernels are compiled.
-int64_t columns_ctas_of_sm(const Plan& plan, const Problem& p, const Lanes& lanes);
+// As the kernel is compiled.
+kernels::ColumnsBatch columns_batch(const Plan& plan, const Problem& p);
 
 // The plan of columns that are cut as said; but for a constraint, whose split comes first.
 Plan columns_cut(Plan plan, const Problem& p, const Lanes& lanes, const Gpu& gpu, const Constraint& c, const Cut& cut);

@@ -19,7 +19,8 @@ bool is_wide(const Plan& plan) { return plan.block > kColumnsWarps * kWarp; }
 
 // What the busiest CTA reads.
 int64_t bytes_of_cta(const Plan& plan, const Problem& p) {
-  const int64_t rows = kSteps * leaves_of_warp(plan) << (columns(plan).log_batches + columns(plan).log_warps_along);
+  const int64_t rows = columns(plan).steps * leaves_of_warp(plan)
+                       << (columns(plan).log_batches + columns(plan).log_warps_along);
   return std::min(rows, p.layout.n) * columns(plan).tile_columns * static_cast<int64_t>(size_of(p.in));
 }
 

@@ -62,7 +62,7 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
 // contiguous ones of more than a step. Others' kernels, but for contiguous ones of one step, have code for clusters
 // beside the rest.
 inline bool columns_have_kernels_for_clusters(const Plan& plan) {
-  return plan.access == Access::Contiguous && columns(plan).batch_leaves < tuning::kLoadsInFlight;
+  return plan.access == Access::Contiguous && columns(plan).steps > 1;
 }
 // Shared memory for what the units of columns leave to one another in a cluster, and whether they can: their kernel has
 // code for it, and a CTA room.

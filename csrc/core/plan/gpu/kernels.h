@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/contract/ops.h"
+#include "core/contract/order.h"
 #include "core/plan/gpu/access.h"
 #include "core/plan/tuning/kernels.h"
 #include "core/problem/problem.h"
@@ -109,6 +110,37 @@ constexpr bool adds_packed(const Types& t) {
 }
 constexpr bool packs_columns(const Types& t, Access a) {
   return adds_packed(t) && size_of(t.in) == 1 && loads_vectors(a);
+}
+// Whether products of columns combine as plain numbers first: those of eight columns a lane
+// (cuda/columns/plain.cuh). Fewer leave room for accumulators of two words, which zeros do not slow down.
+constexpr bool have_plain_columns(const Types& t, Access a) {
+  return t.op.multiplies && t.compute == DType::Float32 && are_typed(t) && size_of(t.in) == 2 && loads_vectors(a);
+}
+
+// Whether columns of n elements are loaded two steps at a time: half of the loads would be of missing elements, which
+// take as long to combine, where that is long.
+constexpr bool have_columns_of_two_steps(const Types& t, Access a) {
+  return a == Access::Contiguous && t.op.role == Role::None && !has_scalars(t.op, t.compute);
+}
+// The steps of a leaf that a lane loads at once, of outputs of n elements.
+constexpr int columns_steps(const Types& t, Access a, int64_t n) {
+  if (n <= kLeaves && a != Access::Segmented) return 1;
+  return n <= 2 * kLeaves && have_columns_of_two_steps(t, a) ? 2 : kSteps;
+}
+
+// What a lane of columns loads at a time, and for how many CTAs of them an SM has registers.
+struct ColumnsBatch {
+  int loads, ctas_at_once;
+};
+constexpr ColumnsBatch columns_batch(const Types& t, Access a, int steps) {
+  const bool two = t.op.role != Role::None;
+  if (have_plain_columns(t, a) && !two) return {tuning::kColumnsPlainLoads, tuning::kColumnsPlainCtasAtOnce};
+  const int loads = loads_vectors(a) || steps == 1 ? tuning::kLoadsInFlight : tuning::kColumnsElementwiseLoads;
+  const int64_t width = loads_vectors(a)     ? 16 / static_cast<int64_t>(size_of(t.in))
+                        : a == Access::Pairs ? 2
+                                             : 1,
+                bytes = width * (packs_columns(t, a) ? 2 : accumulator_bytes(t.op, t.compute));
+  return {loads, tuning::columns_ctas_at_once(a == Access::Unaligned, bytes, loads, two)};
 }
 
 // Whether a lane may have so many elements of each of so many scattered rows. One size serves rare operators' rows.

@@ -63,10 +63,10 @@ struct CopiesPlan {
 };
 
 // 2^log_across lanes of a warp stand side by side, the others on the next leaves. A CTA has 2^log_warps_across x
-// 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves.
+// 2^log_warps_along warps. A lane takes 2^log_batches batches of `batch_leaves` leaves of `steps` elements.
 struct ColumnsPlan {
   int log_across = 0, log_warps_across = 0, log_warps_along = 0;
-  int batch_leaves = 2, log_batches = 0;
+  int steps = 1, batch_leaves = 1, log_batches = 0;
   int64_t tiles = 1;           // CTAs side by side over the columns
   int64_t tile_columns = 1;    // of each
   int64_t shared_at_once = 0;  // shared memory of all CTAs that an SM has at once

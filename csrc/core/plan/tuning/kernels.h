@@ -46,15 +46,16 @@ constexpr int64_t kSharedReserved = 1 << 10;  // what the system takes of each C
 
 constexpr int kColumnsWarps = 8;
 constexpr int kColumnsElementwiseLoads = 16;  // of single elements, which are few bytes
-// Registers for as many CTAs per SM, by the bytes of a thread's columns in the compute type, by its loads and by
-// whether they are of two tensors. With
-// four, columns that begin anywhere spill.
+// Registers for as many CTAs per SM, by the bytes of a lane's columns in accumulators, by its loads and by whether they
+// are of two tensors. With four, unaligned columns spill.
 constexpr int kColumnsCtasAtOnce = 4;
-constexpr int columns_ctas_at_once(bool anywhere, int64_t column_bytes, int loads, bool two) {
-  return column_bytes > 64 || two                                  ? 2
-         : anywhere || column_bytes > 32 || loads > kLoadsInFlight ? 3
-                                                                   : kColumnsCtasAtOnce;
+constexpr int columns_ctas_at_once(bool unaligned, int64_t column_bytes, int loads, bool two) {
+  return column_bytes > 64 || two                                   ? 2
+         : unaligned || column_bytes > 32 || loads > kLoadsInFlight ? 3
+                                                                    : kColumnsCtasAtOnce;
 }
+// Of plain products, whose lanes have much to do where they meet: larger batches, which meet less often.
+constexpr int kColumnsPlainLoads = 2 * kLoadsInFlight, kColumnsPlainCtasAtOnce = 2;
 constexpr int64_t kColumnsUnalignedElement = 4;  // as kRowsUnalignedElement
 // Of more bytes than so many times what is small, columns read by elements have as many times the CTAs: caches serve a
 // short CTA better.

@@ -172,8 +172,7 @@ struct EffortOf {
     e.kernel = columns_kernel(plan.access);
     const int64_t width = loads_vectors(plan.access) ? v : plan.access == Access::Pairs ? 2 : 1;
     const int64_t across = int64_t{1} << columns.log_across, down = kWarp >> columns.log_across;
-    const int64_t batch =
-        columns.batch_leaves == tuning::kLoadsInFlight ? columns.batch_leaves : columns.batch_leaves * kSteps;
+    const int64_t batch = columns.batch_leaves * columns.steps;
     const double warps = grid * plan.block / kWarp;
     load(warps * (batch << columns.log_batches), width, batch, box_of(l, across * width, down));
     cta_of_rows(columns.tile_columns, ceil_div(l.n, plan.units), plan.block / kWarp * down * batch);
