@@ -105,7 +105,10 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     if constexpr (is_short) {
       return tree_of_lanes<O>(set, lanes);
     } else {
-      if (lanes == kWarp) return tree_across_warp_and_sets<O, kSets>(set);
+      if (lanes == kWarp) {
+        if constexpr (keeps) return tree_of_sets<O, kSets>(set);
+        return tree_across_warp_and_sets<O, kSets>(set);  // fewer registers
+      }
       return tree_across_lanes<O>(set[0], 1, lanes);  // a shorter row has places of the first load alone
     }
   }
@@ -154,6 +157,9 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     // more room for other CTAs' loads.
     constexpr int kAtOnce = M::reads_weight || is_short ? kLoads : 1;
     if (is_whole(p)) {
+      if constexpr (keeps) {
+        if (is_kept(p, row)) return store_kept(p, to, row);
+      }
 #pragma unroll kAtOnce
       for (int i = 0; i < kLoads; ++i) store_vector(p, i, to, row);
     } else {
@@ -165,22 +171,36 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     }
   }
   template <class Out>
+  __device__ __forceinline__ void store_kept(const Piece& p, Out* to, const row_of_map<M, Word>& row) const {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      Word y[V];
+      make_of_kept(p, i, row, y);
+      write_vectors(to + place_of(i), y);
+    }
+  }
+  template <class Out>
   __device__ __forceinline__ void store_vector(const Piece& p, int i, Out* to, const row_of_map<M, Word>& row) const {
     Word y[V];
     make_values(p, i, row, y);
     write_vectors(to + place_of(i), y);
   }
 
+  __device__ __forceinline__ bool is_kept(const Piece& p, const row_of_map<M, Word>& row) const {
+    return (kept_ >> p.number & 1) && M::is_common_row(row);
+  }
+  __device__ __forceinline__ void make_of_kept(const Piece& p, int i, const row_of_map<M, Word>& row,
+                                               Word (&y)[V]) const {
+    this->read_kept(p, i, y);
+#pragma unroll
+    for (int e = 0; e < V; ++e) y[e] = M::kept_value(y[e], row);
+  }
+
   // The results of load i.
   __device__ __forceinline__ void make_values(const Piece& p, int i, const row_of_map<M, Word>& row,
                                               Word (&y)[V]) const {
     if constexpr (keeps) {
-      if ((kept_ >> p.number & 1) && M::is_common_row(row)) {
-        this->read_kept(p, i, y);
-#pragma unroll
-        for (int e = 0; e < V; ++e) y[e] = M::kept_value(y[e], row);
-        return;
-      }
+      if (is_kept(p, row)) return make_of_kept(p, i, row, y);
     }
     AtPlace<Word> in[V];
     read<For::Values>(p, i, in);

@@ -10,7 +10,8 @@
 namespace torch_reduce::cuda {
 
 template <class M, class In, class Word, Places places>
-__global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 4 ? 2 : 1)
+__global__ void __maxnreg__(tuning::map_registers(has_short_rows(places), keeps_lifted<M, Word>,
+                                                  M::sums * sizeof(total_of<M, Word>), sizeof(Word)))
     map(const __grid_constant__ MapArgs<Word> a) {
   using O = typename M::Reduces;
   using Acc = total_of<M, Word>;

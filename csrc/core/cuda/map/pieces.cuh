@@ -20,7 +20,7 @@ template <class M, class In, class Word, Places places>
 class LanePieces {
  public:
   static constexpr int V = vector_width<In>, kLoadsOfChunk = kChunk / (kWarp * V);
-  static constexpr bool is_short = places == Places::ShortVectors || places == Places::OneVector;
+  static constexpr bool is_short = has_short_rows(places);
   static constexpr int kLoads = places == Places::OneVector ? 1 : is_short ? kLoadsOfShort : kLoadsOfChunk;
   static constexpr bool are_vectors = places != Places::Any, keeps = keeps_lifted<M, Word>;
 

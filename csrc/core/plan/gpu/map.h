@@ -14,6 +14,7 @@ namespace torch_reduce {
 // result and of parameters, the latter of the elements' type; that no two elements of a row are of one leaf; and that
 // there is one load of a lane.
 enum class Places : uint8_t { Any, Vectors, ShortVectors, OneVector };
+constexpr TR_HD bool has_short_rows(Places p) { return p == Places::ShortVectors || p == Places::OneVector; }
 
 // The most loads of a lane and a short row.
 constexpr int kLoadsOfShort = 4;
