@@ -82,9 +82,9 @@ def test_products_of_columns(kernels, dtype, values):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("op", ["prod", "logsumexp", "var", "argmax", "aminmax"])
+@pytest.mark.parametrize("op", ["sum", "amax", "nansum", "prod", "logsumexp", "var", "argmax", "aminmax"])
 def test_columns_of_two_steps(kernels, op, dtype):
-    """Leaves of up to two elements have kernels of their own where combining is long."""
+    """Leaves of up to two elements have kernels of their own."""
     kinds = set()
     for n in (257, 300, 511, 512, 513):
         for rows, columns in ((1, 64), (2, 2000)):

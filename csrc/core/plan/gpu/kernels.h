@@ -117,10 +117,10 @@ constexpr bool have_plain_columns(const Types& t, Access a) {
   return t.op.multiplies && t.compute == DType::Float32 && are_typed(t) && size_of(t.in) == 2 && loads_vectors(a);
 }
 
-// Whether columns of n elements are loaded two steps at a time: half of the loads would be of missing elements, which
-// take as long to combine, where that is long.
+// Whether there are kernels for columns of leaves of two elements: by those of four, half of the loads would be of missing
+// ones, which take as long to combine.
 constexpr bool have_columns_of_two_steps(const Types& t, Access a) {
-  return a == Access::Contiguous && t.op.role == Role::None && !has_scalars(t.op, t.compute);
+  return a == Access::Contiguous && t.op.role == Role::None && are_typed(t);
 }
 // The steps of a leaf that a lane loads at once, of outputs of n elements.
 constexpr int columns_steps(const Types& t, Access a, int64_t n) {
