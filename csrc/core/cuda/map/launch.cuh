@@ -42,10 +42,10 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      plan.masks_vectors,
                      plan.fetches_parameters};
   constexpr auto kShort = has_short_vectors(M::reduces, sizeof(Word)) ? Places::ShortVectors : Places::Any;
-  const auto kernel = plan.places == Places::Any         ? map<M, In, Word, Places::Any>
-                      : plan.places == Places::Vectors   ? map<M, In, Word, Places::Vectors>
-                      : plan.places == Places::OneVector ? map<M, In, Word, Places::OneVector>
-                                                         : map<M, In, Word, kShort>;
+  const auto kernel = plan.places == Places::Any         ? kernel_of_map<M, In, Word, Places::Any>()
+                      : plan.places == Places::Vectors   ? kernel_of_map<M, In, Word, Places::Vectors>()
+                      : plan.places == Places::OneVector ? kernel_of_map<M, In, Word, Places::OneVector>()
+                                                         : kernel_of_map<M, In, Word, kShort>();
   const Launch l{plan.grid,
                  plan.block,
                  plan.shared_bytes,

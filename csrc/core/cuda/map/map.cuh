@@ -10,9 +10,7 @@
 namespace torch_reduce::cuda {
 
 template <class M, class In, class Word, Places places>
-__global__ void __maxnreg__(tuning::map_registers(has_short_rows(places), keeps_lifted<M, Word>,
-                                                  M::sums * sizeof(total_of<M, Word>), sizeof(Word)))
-    map(const __grid_constant__ MapArgs<Word> a) {
+__device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
   using O = typename M::Reduces;
   using Acc = total_of<M, Word>;
   using Row = row_of_map<M, Word>;
@@ -94,6 +92,28 @@ __global__ void __maxnreg__(tuning::map_registers(has_short_rows(places), keeps_
     const MapStrides place = place_of(row);
 #pragma unroll 1
     for (int c = 0; c < a.warp_chunks; ++c) mine.store(piece(r, c), place, of_row);
+  }
+}
+
+template <class M, class In, class Word, Places places>
+__global__ void __launch_bounds__(tuning::kMapMostWarps* kWarp, sizeof(Word) == 4 ? 2 : 1)
+    map(const __grid_constant__ MapArgs<Word> a) {
+  map_rows<M, In, Word, places>(a);
+}
+// The same with more registers than let so many threads run at once.
+template <class M, class In, class Word, Places places, int Registers>
+__global__ void __maxnreg__(Registers) map_of_registers(const __grid_constant__ MapArgs<Word> a) {
+  map_rows<M, In, Word, places>(a);
+}
+
+template <class M, class In, class Word, Places places>
+constexpr auto kernel_of_map() {
+  constexpr int kRegisters = tuning::map_registers(has_short_rows(places) || sizeof(Word) == 8, keeps_lifted<M, Word>,
+                                                   M::sums * sizeof(total_of<M, Word>));
+  if constexpr (kRegisters > 0) {
+    return map_of_registers<M, In, Word, places, kRegisters>;
+  } else {
+    return map<M, In, Word, places>;
   }
 }
 

@@ -117,8 +117,8 @@ constexpr bool have_plain_columns(const Types& t, Access a) {
   return t.op.multiplies && t.compute == DType::Float32 && are_typed(t) && size_of(t.in) == 2 && loads_vectors(a);
 }
 
-// Whether there are kernels for columns of leaves of two elements: by those of four, half of the loads would be of missing
-// ones, which take as long to combine.
+// Whether there are kernels for columns of leaves of two elements: by those of four, half of the loads would be of
+// missing ones, which take as long to combine.
 constexpr bool have_columns_of_two_steps(const Types& t, Access a) {
   return a == Access::Contiguous && t.op.role == Role::None && are_typed(t);
 }

@@ -17,12 +17,11 @@ constexpr int kMapChunks = 2;
 constexpr int kLogMapMostChunks = 2;
 constexpr int kMapMostChunks = 1 << kLogMapMostChunks;
 constexpr int64_t kMapWarpsPerSm = 16;
-// Registers of a thread, by whether rows are short, whether lifted elements are kept, and the bytes of a row's values
-// and of a word. Where more is kept of longer rows, shared memory leaves an SM fewer warps anyway; values of 16 bytes
-// need more while they meet.
-constexpr int map_registers(bool has_short_rows, bool keeps, int64_t total_bytes, int64_t word_bytes) {
-  if (word_bytes == 8) return 128;
-  return has_short_rows ? 64 : total_bytes > 8 ? 80 : keeps ? 72 : 64;
+// Registers of a thread, if more than an SM has for two CTAs of the most warps; else 0. By whether rows are short or of
+// doubles, whether lifted elements are kept, and the bytes of a row's values: where much is kept of long rows, shared
+// memory leaves an SM fewer warps anyway, and values of 16 bytes need more registers while they meet.
+constexpr int map_registers(bool short_or_doubles, bool keeps, int64_t total_bytes) {
+  return short_or_doubles ? 0 : total_bytes > 8 ? 80 : keeps ? 72 : 0;
 }
 // Short rows are many from so many warps for each SM on.
 constexpr int64_t kMapShortWarpsPerSm = 8;
