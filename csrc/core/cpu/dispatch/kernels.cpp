@@ -118,19 +118,30 @@ bool reduce_in(const Problem& problem, const CpuPlan& plan, const char* in, char
   return run_job(job, threads);
 }
 
-// Of a block of two tensors: values are what is combined.
+// Reduces blocks of two tensors, of one size: to plan one takes as long as two thousand elements.
 template <class Op, class Acc>
-void reduce_block(const Problem& block, const char* in, Acc* values) {
-  const CpuPlan plan = make_plan(block, 1);
-  const Scratch scratch(plan);
-  run_job(Job<Op, Acc>{block, plan, make_elements<Op, Acc>(block), write_words<Acc>, nullptr, in,
-                       reinterpret_cast<char*>(values), scratch, reinterpret_cast<Acc*>(scratch.partials())},
-          Threads{1, nullptr});
-}
+class BlockReducer {
+ public:
+  explicit BlockReducer(const Problem& block)
+      : block_(block), plan_(make_plan(block, 1)), scratch_(plan_), elements_(make_elements<Op, Acc>(block)) {}
+
+  // values are what is combined.
+  void reduce(const char* in, Acc* values) const {
+    run_job(Job<Op, Acc>{block_, plan_, elements_, write_words<Acc>, nullptr, in, reinterpret_cast<char*>(values),
+                         scratch_, reinterpret_cast<Acc*>(scratch_.partials())},
+            Threads{1, nullptr});
+  }
+
+ private:
+  const Problem block_;
+  const CpuPlan plan_;
+  const Scratch scratch_;
+  const Elements<Acc> elements_;
+};
 
 template <class Op, class Acc>
 bool reduce_in(const Problem& problem, const PartnerPlan& plan, const PairBuffers& buffers, const Threads& threads) {
-  PairBlocks<Op, Acc, decltype(&reduce_block<Op, Acc>)>(problem, plan, buffers, reduce_block<Op, Acc>).run(threads);
+  PairBlocks<Op, Acc, BlockReducer<Op, Acc>>(problem, plan, buffers).run(threads);
   return true;
 }
 

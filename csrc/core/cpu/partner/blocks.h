@@ -25,17 +25,26 @@ uint64_t identity_of(const Problem& p) {
   return with_type(p.in, [](auto t) { return identity_bits<Op, decltype(t)>(); });
 }
 
-// reduce(problem, in, values) reduces a block into what is combined.
-template <class Op, class Acc, class Reduce>
+template <class Acc>
+Join join_of(const Problem& p) {
+  if constexpr (is_scalar<Acc>) {
+    if (p.partner.role == Role::Factor) {
+      return with_read_type<number_of<Acc>, Join>(p, [](auto t) { return multiply_pairs<decltype(t), Acc>; });
+    }
+  }
+  return counted_of(static_cast<int64_t>(size_of(p.in)));
+}
+
+// A Reducer is made of the problem of a block; its reduce(in, values) reduces one into what is combined.
+template <class Op, class Acc, class Reducer>
 class PairBlocks {
  public:
-  PairBlocks(const Problem& problem, const PartnerPlan& plan, const PairBuffers& buffers, Reduce reduce)
+  PairBlocks(const Problem& problem, const PartnerPlan& plan, const PairBuffers& buffers)
       : problem_(problem),
         plan_(plan),
         buffers_(buffers),
-        reduce_(reduce),
         other_layout_(layout_of(problem.partner, problem.layout)),
-        read_(reader_of<number_of<Acc>>(problem)),
+        join_(join_of<Acc>(problem)),
         identity_(identity_of<Op>(problem)),
         write_(make_writer<Op, Acc>(of_blocks(problem))),
         size_(static_cast<int64_t>(size_of(plan.type))) {}
@@ -77,25 +86,28 @@ class PairBlocks {
   static void reduce_blocks(void* context, int64_t begin, int64_t end) {
     auto& self = *static_cast<const PairBlocks*>(context);
     const int64_t elements = self.plan_.width * self.plan_.length;
-    const int64_t row = self.plan_.across ? self.plan_.width : self.plan_.length;
-    // A block, and of products a run of the second factors.
-    char* const block =
-        static_cast<char*>(::operator new(static_cast<size_t>((elements + row) * self.size_), kAlignment));
+    char* const block = static_cast<char*>(::operator new(static_cast<size_t>(elements * self.size_), kAlignment));
     PairCursor cursor(self.problem_, self.other_layout_);
+    const Reducer reducer(block_of(self.problem_, self.plan_, self.plan_.width, self.plan_.length, words_of<Acc>));
     for (int64_t task = begin; task < end; ++task) {
-      self.reduce_block(task / self.plan_.pieces, task % self.plan_.pieces, cursor, block);
+      self.reduce_block(task / self.plan_.pieces, task % self.plan_.pieces, cursor, reducer, block);
     }
     ::operator delete(block, kAlignment);
   }
 
-  void reduce_block(int64_t group, int64_t piece, PairCursor& cursor, char* block) const {
+  // `whole` reduces blocks that are.
+  void reduce_block(int64_t group, int64_t piece, PairCursor& cursor, const Reducer& whole, char* block) const {
     const Outputs outputs = outputs_of(group);
     const int64_t k = piece * plan_.length, length = smaller(plan_.length, problem_.layout.n - k);
     Acc few[kMostWidthOfPieces];
     Acc* const values = plan_.pieces == 1 ? partials_ + outputs.first : few;
     if (length > 0) {
       fill(outputs, k, length, cursor, block);
-      reduce_(block_of(problem_, plan_, outputs.count, length), block, values);
+      if (outputs.count == plan_.width && length == plan_.length) {
+        whole.reduce(block, values);
+      } else {
+        Reducer(block_of(problem_, plan_, outputs.count, length, words_of<Acc>)).reduce(block, values);
+      }
     } else {
       for (int64_t i = 0; i < outputs.count; ++i) values[i] = Op::template identity<Acc>();
     }
@@ -104,69 +116,57 @@ class PairBlocks {
   }
 
   void fill(const Outputs& outputs, int64_t k, int64_t length, PairCursor& cursor, char* block) const {
-    char* const factors = block + plan_.width * plan_.length * size_;
-    if (plan_.across) {
-      cursor.start(buffers_.own, buffers_.other, outputs.first, k);
-      for (int64_t i = 0; i < length; ++i, block += outputs.count * size_) {
-        join(cursor.across(), outputs.count, factors, block);
-        cursor.advance(1);
-      }
-      return;
-    }
-    for (int64_t output = 0; output < outputs.count; ++output) {
+    // Neighbours are taken together where none of their elements lie in another run.
+    for (int64_t output = 0, together; output < outputs.count; output += together) {
       cursor.start(buffers_.own, buffers_.other, outputs.first + output, k);
+      const bool are_together = plan_.across || cursor.left() >= length;
+      together = are_together ? smaller(cursor.neighbours(), outputs.count - output) : 1;
       for (int64_t left = length; left > 0;) {
-        const int64_t run = smaller(cursor.left(), left);
-        join(cursor.along(), run, factors, block);
-        cursor.advance(run);
-        block += run * size_;
-        left -= run;
+        const int64_t count = smaller(cursor.left(), left);
+        join_(plan_.across ? cursor.across(together, count) : cursor.along(together, count), identity_, block);
+        cursor.advance(count);
+        block += together * count * size_;
+        left -= count;
       }
     }
-  }
-
-  void join(const Run& r, int64_t count, char* factors, char* to) const {
-    if constexpr (is_scalar<Acc>) {
-      if (problem_.partner.role == Role::Factor) {
-        Acc* const x = reinterpret_cast<Acc*>(to);
-        Acc* const y = reinterpret_cast<Acc*>(factors);
-        read_(r.own, r.own_stride, count, x);
-        read_(r.other, r.other_stride, count, y);
-        for (int64_t i = 0; i < count; ++i) x[i] = multiply_numbers(x[i], y[i]);
-        return;
-      }
-    }
-    keep_counted(r, size_, count, identity_, to);
   }
 
   static void write_outputs(void* context, int64_t begin, int64_t end) {
     auto& self = *static_cast<const PairBlocks*>(context);
     const Layout& l = self.problem_.layout;
     const int64_t out_size = static_cast<int64_t>(size_of(self.problem_.out));
-    for (int64_t output = begin; output < end; ++output) {
-      Stack<Op, Acc> stack;
-      for (int64_t piece = 0; piece < self.plan_.pieces; ++piece) {
-        stack.push(self.partials_[output * self.plan_.pieces + piece]);
-      }
+    for (int64_t output = begin, together; output < end; output += together) {
       int64_t place = 0, rest = output;
       for (int d = l.kept_dims - 1; d >= 0; --d) {
         place += rest % l.kept[d].size * l.kept[d].out_stride;
         rest /= l.kept[d].size;
       }
+      char* const out = self.buffers_.out + place * out_size;
+      if (self.plan_.pieces == 1 && self.buffers_.counts == nullptr) {  // neighbours, as they are
+        const int64_t size = l.kept_dims ? l.kept[l.kept_dims - 1].size : 1;
+        const int64_t stride = l.kept_dims ? l.kept[l.kept_dims - 1].out_stride : 1;
+        together = smaller(size - output % size, end - output);
+        self.write_(self.partials_ + output, together, count_of_elements(self.problem_), out, stride);
+        continue;
+      }
+      together = 1;
+      Stack<Op, Acc> stack;
+      for (int64_t piece = 0; piece < self.plan_.pieces; ++piece) {
+        stack.push(self.partials_[output * self.plan_.pieces + piece]);
+      }
       const Acc result = stack.result();
       const Count count = self.buffers_.counts != nullptr
                               ? counted(self.buffers_.counts[place], self.problem_.correction)
                               : count_of_elements(self.problem_);
-      self.write_(&result, 1, count, self.buffers_.out + place * out_size, 1);
+      self.write_(&result, 1, count, out, 1);
     }
   }
 
   const Problem& problem_;
   const PartnerPlan& plan_;
   const PairBuffers& buffers_;
-  Reduce reduce_;
   Layout other_layout_;
-  Read<number_of<Acc>> read_;
+  Join join_;
   uint64_t identity_;
   Write<Acc> write_;
   int64_t size_;             // of an element in a block

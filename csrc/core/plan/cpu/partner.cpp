@@ -9,7 +9,9 @@
 namespace torch_reduce::cpu {
 namespace {
 
-constexpr int64_t kBlock = 8192;     // elements, which stay in the first caches with those that they are made of
+// Elements of a block, which stay in the first cache with those that they are made of: 8192 take 1.8 times as long to
+// multiply. Across the outputs four times as many, for longer lines.
+constexpr int64_t kBlock = 2048, kBlockAcross = 8192;
 constexpr int64_t kAlone = 1 << 15;  // elements that wake no thread
 
 bool lies_across(const Layout& l) {
@@ -34,8 +36,8 @@ PartnerPlan make_partner_plan(const Problem& p, int threads) {
   plan.across = lies_across(l);
   if (plan.across) {
     const int64_t columns = l.kept[l.kept_dims - 1].size;
-    plan.width = std::min(columns, l.n <= 1 ? kBlock : kMostWidthOfPieces);
     if (l.n > kChunk) plan.length = kChunk;
+    plan.width = std::min(columns, std::max(kBlockAcross / plan.length, kMostWidthOfPieces));
     plan.groups = l.outputs / columns * ceil_div(columns, plan.width);
   } else {
     if (l.n > kBlock) plan.length = kBlock;
@@ -46,11 +48,10 @@ PartnerPlan make_partner_plan(const Problem& p, int threads) {
   return plan;
 }
 
-Problem block_of(const Problem& p, const PartnerPlan& plan, int64_t width, int64_t length) {
+Problem block_of(const Problem& p, const PartnerPlan& plan, int64_t width, int64_t length, int64_t words) {
   Layout l;
   l.outputs = width;
   l.n = length;
-  const int64_t words = accumulator_bytes(p) / static_cast<int64_t>(size_of(p.compute));
   if (width > 1) l.kept[l.kept_dims++] = {width, plan.across ? 1 : length, words};
   if (length > 1) l.reduced[l.reduced_dims++] = {length, plan.across ? width : 1};
   const bool is_factor = p.partner.role == Role::Factor;

@@ -22,7 +22,9 @@ TR_SHARED bool is_pair_for_one_thread(const Layout& layout);
 
 TR_SHARED PartnerPlan make_partner_plan(const Problem& problem, int threads);
 
-// The reduction of a block of `width` outputs and `length` elements: results are what is combined, side by side.
-TR_SHARED Problem block_of(const Problem& problem, const PartnerPlan& plan, int64_t width, int64_t length);
+// The reduction of a block of `width` outputs and `length` elements: results are what is combined, side by side, of so
+// many words.
+TR_SHARED Problem block_of(const Problem& problem, const PartnerPlan& plan, int64_t width, int64_t length,
+                           int64_t words);
 
 }  // namespace torch_reduce::cpu
