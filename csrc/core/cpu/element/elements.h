@@ -85,8 +85,9 @@ struct Elements {
   // ahead of x[0] are fetched unless it is 0.
   void (*windows)(const char* const* x, int steps, int64_t group, int64_t prefetch, Acc* out) = nullptr;
   // Of each of `chunks` contiguous chunks of one column, out[subtree]; where the order is free, that of all of them.
+  // Indices count from x.
   void (*chunks)(const char* x, int64_t chunks, Ahead ahead, Acc* out) = nullptr;
-  // Of a contiguous chunk of one column that has n < kChunk elements, at least one, out[subtree].
+  // The same of a contiguous chunk of one column that has n < kChunk elements, at least one.
   void (*rest)(const char* x, int64_t n, Ahead ahead, Acc* out) = nullptr;
   // Null where the order is free.
   void (*strip)(const StripGroups<Acc>& groups) = nullptr;

@@ -138,6 +138,7 @@ class RowsKernel {
         ++chunk;
       } else {
         chunk += add_chunks(item, source_.row(k), smaller(contiguous, end - chunk), ahead_);
+        count_from(k, slot);
       }
       if (used_ == kSlots) fold_slots();
     }
@@ -173,9 +174,13 @@ class RowsKernel {
   // A chunk that is scattered or not whole, or whose type is rare.
   void read_chunk(int64_t k, Acc* slot) {
     const int64_t rest = job_.layout().n - k;
-    if (source_.has_windows() && source_.packed() && source_.run(k) >= smaller(rest, kChunk)) {
-      if (rest < kChunk) return job_.elements.rest(source_.row(k), rest, ahead_, slot);
-      job_.elements.chunks(source_.row(k), 1, ahead_, slot);
+    if (job_.elements.rest != nullptr && source_.packed() && source_.run(k) >= smaller(rest, kChunk)) {
+      if (rest < kChunk) {
+        job_.elements.rest(source_.row(k), rest, ahead_, slot);
+      } else {
+        job_.elements.chunks(source_.row(k), 1, ahead_, slot);
+      }
+      count_from(k, slot);
     } else if (source_.has_windows()) {
       const char* window[kSteps];
       const bool whole = rest >= kChunk;
@@ -187,6 +192,13 @@ class RowsKernel {
       source_.leaves(k, 0, kLeaves, leaves_);
       fold<Op>(leaves_, kLeaves / kSubtrees, kSubtrees);
       for (int i = 0; i < kSubtrees; ++i) slot[i] = leaves_[i];
+    }
+  }
+
+  // Makes indices that count from element k on those of the output.
+  void count_from(int64_t k, Acc* slot) const {
+    if constexpr (Op::needs_index) {
+      for (int s = 0; s < kSubtrees; ++s) slot[s].ahead -= static_cast<decltype(slot[s].ahead)>(k);
     }
   }
 
