@@ -145,3 +145,12 @@ def test_pieces(threads, capability):
             for shape in ((20_000, TWO_BLOCKS // dtype.itemsize), (5000, 3072 // dtype.itemsize)):
                 x = fill(shape, dtype)
                 assert_same_bits(torch_reduce.sum(x, 0, dtype=compute(dtype)), model(x, 0, dtype=compute(dtype)))
+
+
+@pytest.mark.parametrize("op", ["sumsq", "nansum", "nanmean"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_columns_of_lifted_elements(op, dtype, capability):
+    """They have no blocks; columns fill vectors, or not."""
+    for shape, dim in (((1030, 300), 0), ((64, 5000), 0), ((600, 33), 0), ((5, 300, 40), 1)):
+        x = fill(shape, dtype, op=op)
+        assert_same_bits(getattr(torch_reduce, op)(x, dim), model(x, dim, op=op), str(shape))

@@ -20,7 +20,7 @@ ROWS = 37  # more than are combined at a time, and not a multiple of them
 
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("op", ["sum", "prod", "amax", "amin"])
+@pytest.mark.parametrize("op", ["sum", "sumsq", "nansum", "prod", "amax", "amin"])
 def test_rows_that_follow_one_another(op, dtype, n):
     """From any place of a vector on, and with a gap between rows."""
     reduce = getattr(torch_reduce, op)

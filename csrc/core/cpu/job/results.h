@@ -141,7 +141,7 @@ Write<Acc> make_writer(const Problem& p) {
   }
   return with_operator(p.op, [&](auto tag) -> Write<Acc> {
     using Asked = typename decltype(tag)::type;
-    if constexpr (std::is_same<kernels_of<Asked>, Op>::value) return writer_to<Asked, Acc>(p.out);
+    if constexpr (std::is_same<kernels_of<Asked>, Op>::value) return writer_to<finish_of_kernels<Asked>, Acc>(p.out);
     return nullptr;
   });
 }

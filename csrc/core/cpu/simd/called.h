@@ -37,8 +37,25 @@ struct Called : O {
   }
 };
 
+// The sum of the elements that are not NaN, where nobody asks how many they are: of one word, and so with the loops of
+// sums, though what the contract combines, and shards pass on, has two.
+struct SumOfNumbers : Sum {
+  static constexpr bool lifts = true;
+  static constexpr bool is_real = true;
+  template <class T>
+  static TR_HD T lift(T x) {
+    return x == x ? x : -T{};
+  }
+};
+template <class O>
+constexpr bool sums_numbers = O::skips_nan && !O::counts;
+
 // The operator whose kernels reduce by O.
 template <class O>
-using kernels_of = std::conditional_t<O::adds_exponentials, Called<O>, cpu_kernels<O>>;
+using kernels_of = std::conditional_t<O::adds_exponentials, Called<O>,
+                                      std::conditional_t<sums_numbers<O>, SumOfNumbers, cpu_kernels<O>>>;
+// The operator whose finish gives O's result.
+template <class O>
+using finish_of_kernels = std::conditional_t<sums_numbers<O>, SumOfNumbers, O>;
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

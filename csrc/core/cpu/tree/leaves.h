@@ -83,7 +83,7 @@ TR_HD Lanes<Op, Acc> lanes_tree(const T* const* x, int64_t i) {
 template <class Op, class Leaf, int Steps, int Leaves, bool Onto, class T, class Acc>
 TR_HD void leaf_loop(const T* const* x, int64_t count, Acc* __restrict out) {
   int64_t first = 0;
-  if constexpr (has_lanes_of_words<Op, Acc>) {
+  if constexpr (has_lanes_of_words<Op, Acc> || (has_vectors<Op, Acc> && Op::lifts)) {  // else compilers find vectors
     for (; first + kLanes<Acc> <= count; first += kLanes<Acc>) {
       store_lanes<Op>(lanes_tree<Op, Acc, Steps, Leaves>(x, first), out + first);
     }

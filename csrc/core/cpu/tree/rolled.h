@@ -10,8 +10,7 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
 // Half of the 32 registers; AVX2 has 16 of half the width.
 template <class Op, class T, class Acc>
-constexpr bool has_rolled =
-    kVectorBytes == 64 && std::is_same<T, float>::value && std::is_same<Acc, float>::value && !Op::lifts;
+constexpr bool has_rolled = kVectorBytes == 64 && std::is_same<T, float>::value && std::is_same<Acc, float>::value;
 
 // The first `count` leaves of a vector, and identities; x may then be anywhere that can be read if `count` is 0.
 template <class Op>
@@ -35,13 +34,13 @@ void rolled(const float* x, int64_t steps, int64_t left, float* __restrict out) 
   for (int64_t s = 0; s < steps; ++s, x += kLeaves) {
     prefetch_bytes(reinterpret_cast<const char*>(x), kLeaves * sizeof(float));
     TR_UNROLL
-    for (int i = 0; i < kVectors; ++i) leaf[i] = Op::combine(leaf[i], load<float>(x + i * kLanes<float>));
+    for (int i = 0; i < kVectors; ++i) leaf[i] = Op::combine(leaf[i], lift<Op>(load<float>(x + i * kLanes<float>)));
   }
   prefetch_bytes(reinterpret_cast<const char*>(x), Vectors * sizeof(Vector<float>));
   TR_UNROLL
-  for (int i = 0; i < Vectors; ++i) leaf[i] = Op::combine(leaf[i], load<float>(x + i * kLanes<float>));
+  for (int i = 0; i < Vectors; ++i) leaf[i] = Op::combine(leaf[i], lift<Op>(load<float>(x + i * kLanes<float>)));
   x += Vectors * kLanes<float>;
-  leaf[Vectors] = Op::combine(leaf[Vectors], load_first<Op>(left == 0 ? x - kLanes<float> : x, left));
+  leaf[Vectors] = Op::combine(leaf[Vectors], lift<Op>(load_first<Op>(left == 0 ? x - kLanes<float> : x, left)));
   const Vector<float> v = tree_of<Op, float, kVectors>(leaf);
   __builtin_memcpy(out, &v, sizeof(v));
 }
