@@ -63,3 +63,12 @@ def test_masks(op, dtype, place):
     expected = model_of_masked(x, mask, dim, op=op)
     for where in (mask, *beside(mask)):
         assert_bits_of_every_capability(lambda where=where: run(x, dim, where=where), expected)
+
+
+@pytest.mark.parametrize("shape, dim", [((0, 64), 0), ((64, 0), 1), ((3, 0, 64), 1), ((0, 3), 1), ((0,), 0)], ids=str)
+def test_nothing(shape, dim):
+    """No elements, along outputs or across them; no outputs."""
+    x = torch.ones(shape)
+    expected = x.sum(dim)
+    assert_bits_of_every_capability(lambda: torch_reduce.dot(x, x, dim), expected)
+    assert_bits_of_every_capability(lambda: torch_reduce.sum(x, dim, where=x > 0), expected)
