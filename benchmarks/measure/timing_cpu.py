@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
-import torch
+from collections.abc import Callable
 
 SAMPLE = 200e-6  # seconds that one sample lasts at least: far above the clock's own cost and resolution
 LEAST_ROUNDS, MOST_ROUNDS = 9, 301
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _sample(call: Callable[[], object], repeat: int) -> float:

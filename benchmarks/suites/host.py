@@ -10,9 +10,10 @@ from functools import partial
 import torch
 
 import torch_reduce
+from torch_reduce.testing import num_threads
 
 from ..measure.contenders import OURS
-from ..measure.timing_cpu import interleaved, threads
+from ..measure.timing_cpu import interleaved
 from .rows import row
 from .shapes import Case
 
@@ -62,6 +63,6 @@ def run(device: torch.device, seconds: float) -> Iterator[dict]:
     for given in CALLS:
         for grad in (False, True):
             x = torch.rand(given.shape, device=device, requires_grad=grad)
-            with threads(1):
+            with num_threads(1):
                 samples = interleaved(calls(given, x), seconds, wait)
             yield row(given.case, device.type, samples, grad=grad, threads=1, label=str(given))

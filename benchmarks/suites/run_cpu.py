@@ -7,8 +7,10 @@ from functools import partial
 
 import torch
 
+from torch_reduce.testing import num_threads
+
 from ..measure import check, contenders
-from ..measure.timing_cpu import interleaved, threads
+from ..measure.timing_cpu import interleaved
 from .rows import row
 from .shapes import Case
 
@@ -41,7 +43,7 @@ def run(cases: list[Case], thread_counts: list[int], seconds: float, compile_pee
         errors = dict.fromkeys(calls, 0.0)
         rows = []
         for count in thread_counts:
-            with threads(count):
+            with num_threads(count):
                 for name, call in calls.items():
                     bits[name] |= check.repeats(call, x, RUNS)
                     errors[name] = worse(errors[name], expected.error(call(x)))
