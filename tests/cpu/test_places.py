@@ -1,5 +1,4 @@
-"""Where extremes stand, on the CPU: vectors find the extreme of a block, and its place is looked for (place_of_extreme,
-csrc/core/cpu/dispatch/element_table.h)."""
+"""Where extremes stand, on the CPU: vectors find a block's, then it is looked for (csrc/core/cpu/tree/places.h)."""
 
 import random
 
