@@ -1,10 +1,10 @@
 """Times what models are made of, and reductions of two tensors, beside torch on a GPU: `python -m benchmarks.models`.
 
-With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite selections`, topk; with
-`--suite products`, exact dot and sumsq; with `--suite training`, a step of a GPT, which is in no graph
-(suites/training.py). All else (suites/works.py) runs in CUDA graphs on cold inputs, one contender after the other;
-liger-kernel is one where it is installed, but for cross_entropy, in which it waits for the GPU. The limit is the time
-to read the inputs and write the results once.
+With `--suite family`, the operators beside sum instead (suites/family.py); with `--suite gradients`, norms and losses
+forward and backward (suites/gradients.py); with `--suite selections`, topk; with `--suite products`, exact dot and
+sumsq; with `--suite training`, a step of a GPT, which is in no graph (suites/training.py). All else (suites/works.py)
+runs in CUDA graphs on cold inputs, one contender after the other; liger-kernel is one where it is installed, but for
+cross_entropy, in which it waits for the GPU. The limit is the time to read the inputs and write the results once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tqdm import tqdm
 from .measure import machine
 from .measure.limit import Limit
 from .measure.timing_cuda import POOL, Flush, Recording, cut, interleaved
-from .suites import family, training, works
+from .suites import family, gradients, training, works
 from .suites.works import Work
 
 
@@ -84,6 +84,10 @@ def of_selections(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> 
     yield from each(list(works.selections()), limit, flush, arguments)
 
 
+def of_gradients(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
+    yield from each(list(gradients.steps()), limit, flush, arguments)
+
+
 def of_products(limit: Limit, flush: Flush, arguments: argparse.Namespace) -> Iterator[dict]:
     yield from each(list(works.exact_products()), limit, flush, arguments)
 
@@ -103,6 +107,7 @@ SUITES = {
     "selections": of_selections,
     "products": of_products,
     "family": of_family,
+    "gradients": of_gradients,
     "training": of_training,
 }
 
