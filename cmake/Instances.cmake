@@ -1,7 +1,7 @@
 # Writes the sources that instantiate the CUDA kernels, so that they compile side by side: one for each operator that
 # has kernels of its own (include/torch_reduce/operators.def) in fp32 and one in the other compute types, the same with a
-# mask (masked.def) and for each scan (scans.def), one for each map (maps.def), one for each element type of exact
-# sums, and one for exact sums of products.
+# mask (masked.def), of normalised factors (csrc/core/contract/partner.h) and for each scan (scans.def), one for each map
+# (maps.def), one for each element type of exact sums, and one for exact sums of products.
 #   TORCH_REDUCE_INSTANCES  their paths
 
 set(TORCH_REDUCE_INSTANCES "")
@@ -51,6 +51,7 @@ foreach(_row IN LISTS _rows)
     endif()
   endif()
 endforeach()
+torch_reduce_instances_of(dot_normal NormalDot)
 set(_def "${CMAKE_CURRENT_SOURCE_DIR}/include/torch_reduce/scans.def")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_def}")
 file(STRINGS "${_def}" _rows REGEX "^TORCH_REDUCE_SCAN\\(")

@@ -115,10 +115,6 @@ def _rms_norm_backward(r: _Rows) -> np.ndarray:
     return (h - normal * (r.sum(h * normal) / r.n)) * inverse
 
 
-def _rms_norm_products(r: _Rows) -> np.ndarray:
-    return r.x * _rms_normal(r, r.second)[0]
-
-
 def _layer_row(r: _Rows, x: np.ndarray) -> list[np.ndarray]:
     n, moments = x.shape[-1], r.reduced(x, "var")
     if x.dtype == np.float64:
@@ -149,8 +145,9 @@ def _layer_norm_backward(r: _Rows) -> np.ndarray:
     return ((h - r.sum(h) / r.n) - normal * (r.sum(h * normal) / r.n)) * inverse
 
 
-def _layer_norm_products(r: _Rows) -> np.ndarray:
-    return r.x * _layer_normal(r, r.second)[0]
+def _channel_sums(r: _Rows) -> np.ndarray:
+    """Of each row, a channel, whose elements a layer_norm of the row normalises."""
+    return np.concatenate([r.sum(r.x), r.sum(r.x * _layer_normal(r, r.second)[0])], -1)
 
 
 MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
@@ -162,14 +159,15 @@ MAPS: dict[str, Callable[[_Rows], np.ndarray]] = {
     "rms_norm": _rms_norm,
     "add_rms_norm": _add_rms_norm,
     "rms_norm_backward": _rms_norm_backward,
-    "rms_norm_products": _rms_norm_products,
     "layer_norm": _layer_norm,
     "layer_norm_backward": _layer_norm_backward,
-    "layer_norm_products": _layer_norm_products,
+    "group_norm": _layer_norm,
+    "group_norm_backward": _layer_norm_backward,
+    "channel_sums": _channel_sums,
 }
 """Each map's values, before they are rounded."""
 
-_ROWS = {"log_softmax": _log_row, "rms_norm": _rms_row, "layer_norm": _layer_row}
+_ROWS = {"log_softmax": _log_row, "rms_norm": _rms_row, "layer_norm": _layer_row, "group_norm": _layer_row}
 
 
 def map_model(
@@ -191,7 +189,7 @@ def map_model(
         map: a name of :data:`MAPS`.
         second: of a derivative what it reads beside the gradient: the result of a softmax, or what a norm was given;
             or what is added to ``x``.
-        weight: of each place of a row; None: 1.
+        weight: of each place of a row, or of all places; None: 1.
         bias: likewise; None: nothing is added.
         mask: of a softmax, and of its derivative, which elements take part; None: all.
         eps: what a norm adds before the root.
@@ -213,7 +211,7 @@ def map_model(
             eps,
             scale,
         )
-        return round_once(MAPS[map](rows), dtype).reshape(x.shape)
+        return round_once(MAPS[map](rows), dtype).reshape(*x.shape[:-1], -1)
 
 
 def row_model(x: Tensor, *, map: str, eps: float = 0.0) -> Tensor:
@@ -222,6 +220,24 @@ def row_model(x: Tensor, *, map: str, eps: float = 0.0) -> Tensor:
     with np.errstate(all="ignore"):
         words = _ROWS[map](_Rows(values, x.dtype, values, values, values, np.array(True), eps, 1.0), values)
     return torch.from_numpy(np.concatenate(words, -1))
+
+
+def norm_weight_gradient(grad: Tensor, x: Tensor, *, map: str, eps: float = 0.0) -> Tensor:
+    """What the weight of a norm of the last dim must have as its gradient, to the bit: the sum over all rows, in the
+    compute type.
+
+    Args:
+        grad: of the result.
+        x: what the norm was given.
+        map: ``"rms_norm"`` or ``"layer_norm"``.
+        eps: what the norm adds before the root.
+    """
+    g, values = (_array(t.flatten(0, -2), 0.0, _compute_type(x.dtype)) for t in (grad, x))
+    normal = {"rms_norm": _rms_normal, "layer_norm": _layer_normal}[map]
+    with np.errstate(all="ignore"):
+        rows = _Rows(g, x.dtype, values, g, g, np.array(True), eps, 1.0)
+        sums = rows.sum((g * normal(rows, values)[0]).T) + g.dtype.type(0)
+    return torch.from_numpy(sums[..., 0])
 
 
 def _compute_type(dtype: torch.dtype) -> torch.dtype:

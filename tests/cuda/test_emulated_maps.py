@@ -14,7 +14,7 @@ every_map = pytest.mark.parametrize("name", MAPS)
 
 
 def reduces(name):
-    return name != "cross_entropy_backward" and not name.endswith("_products")
+    return name != "cross_entropy_backward"
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_masks_and_scales(kernels, name, dtype):
             run(kernels, case, inputs)
 
 
-@pytest.mark.parametrize("name", [n for n in MAPS if "norm" in n and "products" not in n])
+@pytest.mark.parametrize("name", [n for n in MAPS if "norm" in n])
 def test_weights_of_the_compute_type(kernels, name):
     inputs = inputs_of(name, values(3, 1040, torch.bfloat16), affine=True)
     inputs.weight = inputs.weight.float()

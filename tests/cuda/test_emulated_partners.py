@@ -1,5 +1,6 @@
 """The CUDA kernels of two tensors on the CPU, to the bit: layouts of both, drawn by seed, and every kernel for them."""
 
+import math
 import random
 from dataclasses import replace
 
@@ -13,9 +14,10 @@ from torch_reduce.testing import assert_same_bits, fill
 from torch_reduce.two_model import model_of_dot, model_of_masked
 
 pytestmark = needs_emulator
-FACTOR, MASK = 1, 2
+FACTOR, MASK, NORMAL_FACTOR = 1, 2, 3
 OPS = {"dot": "Dot", "sum": "Masked<Sum>", "mean": "Masked<Sum>", "amin": "Masked<Max>", "var": "Masked<Variance>"}
 OPS |= {"prod": "Masked<Prod>", "logsumexp": "Masked<LogSumExp>"}
+NORMAL = "NormalDot"
 KINDS = {f"rows, {access}, {finish}" for access in ("contiguous", "strided") for finish in ("direct", "few")}
 KINDS |= {"rows, segmented, direct"}
 KINDS |= {f"short_rows, {access}, direct" for access in ("contiguous", "segmented", "strided")}
@@ -24,11 +26,11 @@ KINDS |= {f"columns, {access}, direct" for access in ("contiguous", "segmented",
 
 @pytest.fixture(scope="module")
 def kernels(shared_folder):
-    instances = [(operator, "float") for operator in dict.fromkeys(OPS.values())]
+    instances = [(operator, "float") for operator in dict.fromkeys([*OPS.values(), NORMAL])]
     return build_of(shared_folder, [*instances, ("Masked<Sum>", "int64_t"), ("Masked<Max>", "int64_t")])
 
 
-def draw(rng):
+def draw(rng, ops=tuple(OPS)):
     """A reduction, and a layout for its second tensor."""
     shape, reduced = rng.choice(
         [
@@ -59,7 +61,7 @@ def draw(rng):
         expanded = [d for d in dims if rng.random() < 0.1]
         return {"memory": memory, "gaps": gaps, "expanded": expanded, "offset": rng.choice([0, 0, 0, 8, 1])}
 
-    op = rng.choice(list(OPS))
+    op = rng.choice(ops)
     dtype = rng.choice([torch.float32, torch.bfloat16] + ([torch.int16] if op in ("sum", "amin") else []))
     out = torch.int64 if op == "sum" and dtype == torch.int16 else dtype
     case = Case(
@@ -75,8 +77,9 @@ def draw(rng):
     return case, other
 
 
-def run(kernels, case, other):
-    """Runs it and returns the kind of its plan, or None where the family is not legal."""
+def run(kernels, case, other, words=0):
+    """Runs it and returns the kind of its plan, or None where the family is not legal. Words of rows normalise
+    factors."""
     is_mask = other.dtype == torch.bool
     strides, elements = case.strides()
     memory = at_16_bytes(elements + case.offset, case.dtype, around(replace(case, op="sum")))
@@ -99,18 +102,44 @@ def run(kernels, case, other):
     counts = model(y, case.reduced, op="count_nonzero").contiguous() if case.op in ("mean", "var") else None
     second = Second(MASK if is_mask else FACTOR, other.dtype, other_strides, y.data_ptr())
     second.counts = None if counts is None else counts.data_ptr()
+    n = math.prod(case.shape[d] for d in case.reduced)
+    rows = torch.linspace(0.5, 1.5, n * words).view(n, words)[torch.arange(n) * 7919 % n] if words else None
+    if words:
+        rows = rows.contiguous()
+        second.role, second.rows, second.row_words = NORMAL_FACTOR, rows.data_ptr(), words
     planned = Planned()
     status = call(kernels, case, x.data_ptr(), out.data_ptr(), planned, second)
     if status == -1:
         return None
     assert status == 0, f"{case} {other}: status {status}, {kernels.emulator_failure().decode()}"
-    if not is_mask:
+    if words:
+        expected = model(products(x, y, rows, case.reduced), case.reduced, op="sum").to(case.out)
+    elif not is_mask:
         expected = model_of_dot(x, y, case.reduced)
     else:
         keywords = {} if case.op in ("amin", "var") else {"dtype": case.out}
         expected = model_of_masked(x, y, case.reduced, op=case.op, **keywords)
     assert_same_bits(out.clone(), expected, f"{planned.kind}: {case} {other}")
     return planned.kind
+
+
+def products(x, y, rows, reduced):
+    """Of elements and of those beside them, which the words of their number normalise; each operation in float32."""
+    sizes = [size if d in reduced else 1 for d, size in enumerate(x.shape)]
+    mean, rest, inverse = (rows if rows.shape[1] == 3 else rows.new_zeros(len(rows), 3)).unbind(-1)
+    inverse = rows[:, -1]
+    normal = ((y.float() - mean.view(sizes)) - rest.view(sizes)) * inverse.view(sizes)
+    return x.float() * normal
+
+
+def test_normalised_factors(kernels):
+    """By their number among the elements of an output, whatever the layout; every kernel, as above."""
+    rng, seen = random.Random(7), set()
+    for i in range(80):
+        case, other = draw(rng, ops=("dot",))
+        case.out = torch.float32
+        seen.add(run(kernels, case, other, words=1 + 2 * (i % 2)))
+    assert {kind for kind in KINDS if "columns" in kind} <= seen, str(seen)
 
 
 def test_bits(kernels):

@@ -28,6 +28,7 @@ cudaError_t launch_instance(const Plan& plan, const Problem& p, const cuda::Buff
       return cudaErrorInvalidValue;
     };
     using O = gpu_kernels<Asked>;
+    if (p.partner.role == Role::NormalFactor) return launch(OperatorTag<NormalDot>{});
     return is_masked(p) ? launch(OperatorTag<Masked<O>>{}) : launch(OperatorTag<O>{});
   });
 }
@@ -48,11 +49,13 @@ struct Planned {
 // `out_strides` are those of the kept dims, by dim of the input, and `out_second` leads to second results. Operators,
 // modes, types and families are numbered as Op, Mode, DType and Family; a family or vector of -1, or a split of 0, is
 // the plan's choice. `role` numbers what the tensor at `other` with `other_strides` is, as Role; `counts` are beside
-// `out`. Returns a cudaError_t, or -1 for a constraint that is not legal.
+// `out`, and `rows` what normalises factors, in so many words. Returns a cudaError_t, or -1 for a constraint that is
+// not legal.
 int emulate_kernels(int op, int mode, int in_type, int out_type, int ndim, const int64_t* sizes, const int64_t* strides,
                     const bool* reduced, const int64_t* out_strides, int64_t out_second, const void* in, void* out,
                     int sms, int major, int family, int vector, int64_t split, bool backward, int role, int other_type,
-                    const int64_t* other_strides, const void* other, const int64_t* counts, Planned* planned) {
+                    const int64_t* other_strides, const void* other, const int64_t* counts, const void* rows,
+                    int row_words, Planned* planned) {
   const auto address = reinterpret_cast<uintptr_t>(in);
   Description d{static_cast<Op>(op),
                 static_cast<Mode>(mode),
@@ -70,6 +73,7 @@ int emulate_kernels(int op, int mode, int in_type, int out_type, int ndim, const
   d.other_type = static_cast<DType>(other_type);
   d.other_alignment = alignment_of(reinterpret_cast<uintptr_t>(other));
   d.other_strides = other_strides;
+  d.row_words = row_words;
   const Problem p = build_problem(d);
   Plan plan;
   try {
@@ -89,7 +93,7 @@ int emulate_kernels(int op, int mode, int in_type, int out_type, int ndim, const
   const auto vectors = static_cast<size_t>(plan.scratch_bytes + 15) / 16;
   std::vector<uint4> scratch(vectors, {0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a});
   emulator::backward = backward;
-  return launch_instance(plan, p, {in, out, scratch.data(), other, counts});
+  return launch_instance(plan, p, {in, out, scratch.data(), other, counts, rows});
 }
 
 // What a kernel did that a GPU would not forgive, in the last launch; empty if nothing.

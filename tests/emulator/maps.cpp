@@ -22,9 +22,10 @@ struct PlannedMap {
 // Maps rows of n elements. Of `dims` dims of rows there is a size, and strides of x, second, out and mask (in
 // elements); the same of a row behind them. Maps and types are numbered as Map and DType. Returns a cudaError_t.
 int emulate_map(int map, int in_type, int out_type, int parameters, double epsilon, double scale, int dims,
-                const int64_t* sizes, const int64_t* strides, int64_t n, const void* x, const void* second,
-                const void* weight, const void* bias, const void* read, const void* mask, void* out, void* written,
-                void* sum, int sms, int capability, int cluster_ctas, bool backward, PlannedMap* planned) {
+                const int64_t* sizes, const int64_t* strides, int64_t n, int64_t channel, int64_t groups, const void* x,
+                const void* second, const void* weight, const void* bias, const void* read, const void* mask, void* out,
+                void* written, void* sum, int sms, int capability, int cluster_ctas, bool backward,
+                PlannedMap* planned) {
   const auto alignment = [](const void* p) { return alignment_of(reinterpret_cast<uintptr_t>(p)); };
   const auto in = static_cast<DType>(in_type);
   MapProblem p{static_cast<Map>(map),
@@ -39,6 +40,8 @@ int emulate_map(int map, int in_type, int out_type, int parameters, double epsil
                std::min(alignment(weight), alignment(bias)),
                alignment(mask),
                n};
+  p.channel = channel;
+  p.groups = groups;
   const auto next = [&] {
     const MapStrides next{strides[0], strides[1], strides[2], strides[3]};
     strides += 4;

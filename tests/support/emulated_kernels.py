@@ -190,13 +190,16 @@ def around(case):
 
 @dataclass
 class Second:
-    """A second tensor: what it is (its number in Role), its elements at an address, and counts of a mask, or nulls."""
+    """A second tensor: what it is (its number in Role), its elements at an address, and counts of a mask, or nulls; or
+    the rows that normalise factors, and their words."""
 
     role: int = 0
     dtype: torch.dtype = torch.bool
     strides: list[int] = field(default_factory=list)
     address: int | None = None
     counts: int | None = None
+    rows: int | None = None
+    row_words: int = 0
 
 
 def call(kernels, case, x, out, planned, second=None):
@@ -226,6 +229,8 @@ def call(kernels, case, x, out, planned, second=None):
         numbers(second.strides),
         ctypes.c_void_p(second.address),
         ctypes.c_void_p(second.counts),
+        ctypes.c_void_p(second.rows),
+        second.row_words,
         ctypes.byref(planned),
     )
 

@@ -27,6 +27,7 @@ class Inputs:
     total: Tensor | None = None  # the sum of x and second, which is written too
     mask: Tensor | None = None
     scale: float = 1.0
+    channel: int = 1  # places of a row that share weight and bias
 
     def of_rows(self, rows: slice, offset: int) -> "Inputs":
         """Some rows, so many elements behind a multiple of 16 bytes."""
@@ -90,8 +91,7 @@ def computed(x: Tensor) -> torch.dtype:
 def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bool = True, eps: float = 1e-5) -> Inputs:
     """``x`` is what is mapped, and of a derivative what its map was given; ``dtype`` of a softmax's result."""
     rows, n = x.shape
-    forward = name.removesuffix("_backward").removesuffix("_products")
-    gives_products = name.endswith("_products")
+    forward = name.removesuffix("_backward")
     is_norm, is_backward = forward in NORMS, forward != name
     if name == "cross_entropy_backward":
         factors = values(2, rows, torch.float64, start=n).t().to(computed(x))
@@ -100,20 +100,25 @@ def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bo
         return Inputs(x, None, None, None, kept, eps, map_model(x, map=name, weight=scale, bias=shift))
     weight = bias = second = row = None
     total = None
+    channel = next(size for size in (8, 5, 3, 2, 1) if n % size == 0) if name.startswith("group_norm") else 1
+    if name == "channel_sums":
+        grad, row = values(rows, n, x.dtype, start=n), row_model(x, map="layer_norm", eps=eps)
+        expected = map_model(grad, map=name, second=x, eps=eps, dtype=computed(x))
+        return Inputs(grad, x, None, None, row, eps, expected)
     if name == "add_rms_norm":
         second = values(rows, n, x.dtype, start=n + 3)
         total = x + second
     if is_norm:
         row = row_model(x, map=forward, eps=eps) if total is None else row_model(total, map="rms_norm", eps=eps)
-        if affine and not gives_products:
-            weight = values(1, n, x.dtype, start=7)[0]
-            bias = values(1, n, x.dtype, start=11)[0] if name == "layer_norm" else None
+        if affine:
+            weight = values(1, n // channel, x.dtype, start=7)[0]
+            bias = values(1, n // channel, x.dtype, start=11)[0] if name in ("layer_norm", "group_norm") else None
     if is_backward:
         second = x if is_norm else map_model(x, map=forward)
         x = values(rows, n, second.dtype, start=n)
-    dtype = computed(x) if gives_products else dtype
-    expected = map_model(x, map=name, second=second, weight=weight, bias=bias, eps=eps, dtype=dtype)
-    return Inputs(x, second, weight, bias, row, eps, expected, total)
+    of_places = [t if t is None else t.repeat_interleave(channel) for t in (weight, bias)]
+    expected = map_model(x, map=name, second=second, weight=of_places[0], bias=of_places[1], eps=eps, dtype=dtype)
+    return Inputs(x, second, weight, bias, row, eps, expected, total, channel=channel)
 
 
 def masked(inputs: Inputs, name: str, mask: Tensor, scale: float) -> Inputs:

@@ -121,14 +121,14 @@ constexpr TR_HD bool has_scalars(const TraitsOf& op, DType compute) {
   return accumulator_bytes(op, compute) == static_cast<int64_t>(size_of(compute));
 }
 
-// Those of the operator whose kernels the GPU runs for it, with a mask or without: which of them exist is a matter of
-// these.
-constexpr TR_HD TraitsOf traits_of_kernels(Op op, bool is_masked) {
+// Those of the operator whose kernels the GPU runs for it, beside what a second tensor is: which of them exist is a
+// matter of these.
+constexpr TR_HD TraitsOf traits_of_kernels(Op op, Role role) {
   constexpr TraitsOf traits[][2] = {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) {traits_of<Kernels>(), traits_of<Masked<Kernels>>()},
 #include <torch_reduce/operators.def>
   };
-  return traits[static_cast<int>(op)][is_masked];
+  return role == Role::NormalFactor ? traits_of<NormalDot>() : traits[static_cast<int>(op)][role == Role::Mask];
 }
 
 // The operators that take a mask, and whether a result needs to know how many elements count.

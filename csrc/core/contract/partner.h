@@ -1,6 +1,7 @@
 // Operators of two tensors: the second one's elements stand beside those of the first.
 #pragma once
 
+#include "core/contract/norm_row.h"
 #include "core/contract/operators.h"
 
 namespace torch_reduce {
@@ -18,6 +19,17 @@ struct Dot : Sum {
   template <class Number>
   static TR_HD Number join(Number x, Number factor) {
     return multiply_numbers(x, factor);
+  }
+};
+
+// The same of normalised factors: what a norm's weight has as its gradient.
+struct NormalDot : Dot {
+  static constexpr Role role = Role::NormalFactor;
+  static constexpr bool is_real = true;
+  static constexpr Gives gives = Gives::Element;  // in the compute type, which nobody widens
+  template <class Number>
+  static TR_HD Number join(Number x, Number factor, const NormRow<Number>& row) {
+    return x * row.normal(factor);
   }
 };
 

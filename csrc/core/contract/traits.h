@@ -19,9 +19,11 @@ struct Count {
   constexpr TR_HD Count(int64_t elements = 0, double left = 0) : n(elements), degrees(left) {}
 };
 
-// What a second tensor is, whose elements stand beside those of the first: none; factors of theirs; or bools, which say
-// whether they count.
-enum class Role : uint8_t { None, Factor, Mask };
+// What a second tensor is, whose elements stand beside those of the first: none; factors of theirs; bools, which say
+// whether they count; or factors that a norm's words of their row normalise first, the row being their number among the
+// elements of their output.
+enum class Role : uint8_t { None, Factor, Mask, NormalFactor };
+constexpr bool multiplies(Role role) { return role == Role::Factor || role == Role::NormalFactor; }
 
 // A result in two words, whose sum it is.
 template <class Word>

@@ -94,6 +94,7 @@ Partner partner_of(const Description& d) {
   partner.role = d.role;
   partner.type = d.other_type;
   partner.alignment = d.other_alignment;
+  partner.row_words = d.row_words;
   return partner;
 }
 

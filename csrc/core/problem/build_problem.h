@@ -19,7 +19,7 @@ struct Description {
   std::optional<int64_t> scan_stride = std::nullopt;  // as Problem's
   Role role = Role::None;                             // of a second tensor, of the same sizes; the rest describes that
   DType other_type = DType::Bool;
-  int other_alignment = 1;
+  int other_alignment = 1, row_words = 0;
   const int64_t* other_strides = nullptr;
 };
 

@@ -25,6 +25,8 @@ struct MapProblem {
   // out does; of weight and bias; of the mask.
   int alignment, out_alignment, parameter_alignment, mask_alignment;
   int64_t n = 1, rows = 1;
+  // Where weight and bias are of channels: the places that have one, and how many rows have other channels.
+  int64_t channel = 1, groups = 1;
   MapStrides along{1, 1, 1, 0};  // a row
   int dims = 0;                  // of rows, outermost first, without those that walk memory as one
   MapDim dim[kMaxDims]{};
@@ -52,6 +54,10 @@ inline MapStrides place_of_row(const MapProblem& p, int64_t row) {
   }
   return at;
 }
+
+// The channels of a row, and the first of them.
+inline int64_t channels_of_row(const MapProblem& p) { return p.n / p.channel; }
+inline int64_t first_channel(const MapProblem& p, int64_t row) { return row % p.groups * channels_of_row(p); }
 
 inline bool is_empty(const MapProblem& p) { return p.rows == 0 || p.n == 0; }
 

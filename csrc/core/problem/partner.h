@@ -12,6 +12,7 @@ struct Partner {
   Role role = Role::None;  // the rest holds for others
   DType type;
   int alignment;  // as Problem's
+  int row_words;  // that a norm keeps, of NormalFactor
   int64_t kept[kMaxDims], reduced[kMaxDims];
 };
 

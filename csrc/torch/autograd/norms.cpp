@@ -1,17 +1,15 @@
-// The derivatives of rms_norm and layer_norm. Those of weight and bias are sums over the rows, in the canonical order.
+// The derivatives of rms_norm, layer_norm and group_norm. Those of weight and bias are sums over the rows, in the
+// canonical order; or over a channel's elements of each row, and then over the rows.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 
-#include <numeric>
-
-#include "../dispatch/call.h"
 #include "../maps/call.h"
-#include "../maps/describe.h"
 #include "compiled_node.h"
 #include "node_owner.h"
+#include "norm_formulas.h"
 
 namespace torch_reduce {
 namespace {
@@ -19,96 +17,16 @@ namespace {
 using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
-// What a derivative needs to know of the call.
-struct Norm {
-  bool centred;
-  int64_t dims;
-  double eps;
-
-  at::DimVector row(const at::Tensor& x) const {
-    at::DimVector all(static_cast<size_t>(dims));
-    std::iota(all.begin(), all.end(), x.dim() - dims);
-    return all;
-  }
-  at::Tensor over_row(Op op, const at::Tensor& x) const {
-    const at::DimVector dim = row(x);
-    return call(Request{op, at::IntArrayRef(dim), /*keepdim=*/true, std::nullopt}, x);
-  }
-  at::Tensor over_rows(const at::Tensor& x) const {
-    at::DimVector dim(static_cast<size_t>(x.dim() - dims));
-    if (dim.empty()) return x;
-    std::iota(dim.begin(), dim.end(), 0);
-    return call(Request{Op::Sum, at::IntArrayRef(dim), /*keepdim=*/false, std::nullopt}, x);
-  }
-};
-
-// The normalised elements and one over what they were divided by.
-struct Normal {
-  at::Tensor x, inverse;
-};
-// By what the kernel has written of each row; its bits.
-Normal normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row) {
-  at::Tensor x = self.to(row.scalar_type());
-  const auto word = [&](int64_t i) {
-    at::Tensor w = row.select(-1, i);
-    for (int64_t d = 0; d < norm.dims; ++d) w = w.unsqueeze(-1);
-    return w;
-  };
-  if (norm.centred) x = (x - word(0)) - word(1);
-  const at::Tensor inverse = word(norm.centred ? 2 : 0);
-  return {x * inverse, inverse};
-}
-// By differentiable operators.
-Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self) {
-  at::Tensor x = self.to(compute_type_of_map(self.scalar_type()));
-  if (norm.centred) x = x - norm.over_row(Op::Mean, x);
-  const at::Tensor inverse = (norm.over_row(Op::Mean, x * x) + norm.eps).sqrt().reciprocal();
-  return {x * inverse, inverse};
-}
-
-// The Jacobian of the normalised elements, which is symmetric: of a gradient or a tangent h.
-at::Tensor through_normal(const Norm& norm, const at::Tensor& h, const Normal& normal) {
-  const at::Tensor centred = norm.centred ? h - norm.over_row(Op::Mean, h) : h;
-  return (centred - normal.x * norm.over_row(Op::Mean, h * normal.x)) * normal.inverse;
-}
-
-// What a node has kept: the tensors, and the types of the gradients.
-struct Kept {
-  at::Tensor self, weight, row;
-  at::ScalarType type, weight_type, bias_type;
-};
-using Wanted = std::array<bool, 3>;
-
-// Of a gradient that is to be differentiated itself, the same by differentiable operators.
-variable_list gradients_of(const Norm& norm, const at::Tensor& grad, const Kept& kept, Wanted wanted, bool again) {
-  variable_list gradients(norm.centred ? 3 : 2);
-  if (!grad.defined()) return gradients;
-  const auto& [x, w, row, type, weight_type, bias_type] = kept;
-  const at::Tensor g = grad.to(compute_type_of_map(type));
-  const Normal normal = again ? differentiable_normal_of(norm, x) : Normal{};
-  if (wanted[0]) {
-    gradients[0] =
-        again ? through_normal(norm, w.defined() ? g * w : g, normal).to(type)
-              : norm_gradient(norm.centred, grad, x, row, norm.dims, w.defined() ? std::optional(w) : std::nullopt);
-  }
-  if (wanted[1]) {
-    const at::Tensor products = again ? g * normal.x : norm_products(norm.centred, grad, x, row, norm.dims);
-    gradients[1] = norm.over_rows(products).to(weight_type);
-  }
-  if (norm.centred && wanted[2]) gradients[2] = norm.over_rows(g).to(bias_type);
-  return gradients;
-}
-
 struct Gradient {
   // Those of Norm, of Kept and of Wanted.
-  using Values = std::tuple<bool, int64_t, double, at::Tensor, at::Tensor, at::Tensor, at::ScalarType, at::ScalarType,
-                            at::ScalarType, bool, bool, bool>;
+  using Values = std::tuple<bool, int64_t, double, int64_t, at::Tensor, at::Tensor, at::Tensor, at::ScalarType,
+                            at::ScalarType, at::ScalarType, bool, bool, bool>;
   static constexpr const char* name = "torch_reduce_NormBackward";
 
   static variable_list of(const at::Tensor& grad, const Values& values) {
-    const auto& [centred, dims, eps, self, weight, row, type, weight_type, bias_type, of_x, of_weight, of_bias] =
-        values;
-    return gradients_of({centred, dims, eps}, grad, {self, weight, row, type, weight_type, bias_type},
+    const auto& [centred, dims, eps, channels, self, weight, row, type, weight_type, bias_type, of_x, of_weight,
+                 of_bias] = values;
+    return gradients_of({centred, dims, eps, channels}, grad, {self, weight, row, type, weight_type, bias_type},
                         {of_x, of_weight, of_bias}, /*again=*/false);
   }
 };
@@ -134,6 +52,7 @@ struct NormNode : torch::autograd::Node {
     args.collect(norm.centred);
     args.collect(norm.dims);
     args.collect(norm.eps);
+    args.collect(norm.channels);
     args.collect(has_weight);
     for (const at::ScalarType t : {type, weight_type, bias_type}) args.collect(t);
     for (const SavedVariable* t : {&self, &weight, &row}) args.collect(*t, /*is_output=*/false);
@@ -143,14 +62,19 @@ struct NormNode : torch::autograd::Node {
     for (SavedVariable* t : {&self, &weight, &row}) saved.before(*t);
     const Kept k = kept();
     const auto [of_x, of_weight, of_bias] = wanted();
-    variable_list gradients = CompiledNode<Gradient>::call(*this, grads, saved,
-                                                           {norm.centred, norm.dims, norm.eps, k.self, k.weight, k.row,
-                                                            type, weight_type, bias_type, of_x, of_weight, of_bias});
+    variable_list gradients =
+        CompiledNode<Gradient>::call(*this, grads, saved,
+                                     {norm.centred, norm.dims, norm.eps, norm.channels, k.self, k.weight, k.row, type,
+                                      weight_type, bias_type, of_x, of_weight, of_bias});
     for (SavedVariable* t : {&self, &weight, &row}) saved.after(*t);
     return gradients;
   }
 
-  std::string name() const override { return norm.centred ? "ReduceLayerNormBackward" : "ReduceRmsNormBackward"; }
+  std::string name() const override {
+    return norm.channels > 0 ? "ReduceGroupNormBackward"
+           : norm.centred    ? "ReduceLayerNormBackward"
+                             : "ReduceRmsNormBackward";
+  }
   void release_variables() override {
     self.reset_data();
     weight.reset_data();
@@ -188,10 +112,10 @@ void record(const Norm& norm, const at::Tensor& self, const at::Tensor& weight, 
   at::Tensor moved = at::zeros({}, row.options());
   if (const at::Tensor t = tangent_of(self); t.defined()) {
     const at::Tensor through = through_normal(norm, t.to(row.scalar_type()), normal);
-    moved = weight.defined() ? through * weight._fw_primal(0) : through;
+    moved = weight.defined() ? through * norm.beside(weight._fw_primal(0), self) : through;
   }
-  if (const at::Tensor t = tangent_of(weight); t.defined()) moved = moved + normal.x * t;
-  if (const at::Tensor t = tangent_of(bias); t.defined()) moved = moved + t;
+  if (const at::Tensor t = tangent_of(weight); t.defined()) moved = moved + normal.x * norm.beside(t, self);
+  if (const at::Tensor t = tangent_of(bias); t.defined()) moved = moved + norm.beside(t, self);
   result._set_fw_grad(moved.expand_as(result).to(result.scalar_type()).contiguous(), /*level=*/0,
                       /*is_inplace_op=*/false);
 }
@@ -264,17 +188,34 @@ Pair layer_norm(c10::DispatchKeySet keys, const at::Tensor& self, int64_t dims, 
   return {result, row};
 }
 
+Pair group_norm(c10::DispatchKeySet keys, const at::Tensor& self, const std::optional<at::Tensor>& weight,
+                const std::optional<at::Tensor>& bias, double eps) {
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_group_norm", "").typed<GroupNorms>();
+  auto [result, row] = [&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return op.redispatch(keys & c10::after_autograd_keyset, self, weight, bias, eps);
+  }();
+  const at::Tensor w = weight.value_or(at::Tensor()), b = bias.value_or(at::Tensor());
+  const at::Tensor& parameter = w.defined() ? w : b;
+  const int64_t channels = parameter.defined() ? parameter.sym_numel().guard_int(__FILE__, __LINE__) : 1;
+  record({true, 1, eps, channels}, self, w, b, result, row);
+  return {result, row};
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
+  m.impl("_group_norm", TORCH_FN(group_norm));
+  m.impl("_group_norm_backward", torch::CppFunction::makeFallthrough());
+  m.impl("_channel_sums", torch::CppFunction::makeFallthrough());
   m.impl("_rms_norm", TORCH_FN(rms_norm));
   m.impl("_add_rms_norm", TORCH_FN(add_rms_norm));
   m.impl("_layer_norm", TORCH_FN(layer_norm));
   // Called where nothing is to be differentiated.
   m.impl("_rms_norm_backward", torch::CppFunction::makeFallthrough());
   m.impl("_layer_norm_backward", torch::CppFunction::makeFallthrough());
-  m.impl("_rms_norm_products", torch::CppFunction::makeFallthrough());
-  m.impl("_layer_norm_products", torch::CppFunction::makeFallthrough());
+  m.impl("_norm_weight_backward", torch::CppFunction::makeFallthrough());
+  m.impl("_norm_gradients", torch::CppFunction::makeFallthrough());
 }
 
 }  // namespace torch_reduce

@@ -19,6 +19,13 @@ using AddRmsNorms = std::tuple<at::Tensor, at::Tensor, at::Tensor>(const at::Ten
 using LayerNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, int64_t dims,
                                                       const std::optional<at::Tensor>& weight,
                                                       const std::optional<at::Tensor>& bias, double eps);
+// Of a tensor of shape (batch, groups, row), whose weight and bias are of channels: as many neighbours of a row each.
+using GroupNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, const std::optional<at::Tensor>& weight,
+                                                      const std::optional<at::Tensor>& bias, double eps);
+using GroupNormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                     const std::optional<at::Tensor>& weight);
+using ChannelSumsOf = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                 int64_t channels);
 using NormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
                                 const std::optional<at::Tensor>& weight);
 
@@ -36,9 +43,25 @@ at::Tensor softmax_gradient(bool logarithm, const at::Tensor& grad, const at::Te
 at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                          int64_t dims, const std::optional<at::Tensor>& weight);
 
-using NormProductsOf = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims);
-// The products of the gradient and the normalised elements, in the compute type.
-at::Tensor norm_products(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
-                         int64_t dims);
+at::Tensor group_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                               const std::optional<at::Tensor>& weight);
+// Of each channel, in the compute type: the sums of the gradient and of its products with the normalised elements.
+at::Tensor channel_sums(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t channels);
+
+// Both of these for a tensor and for its weight, and, of a layer_norm, for its bias: in the compute type, one after the
+// other along the first dim.
+using NormGradients = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& grad, const at::Tensor& self,
+                                                         const at::Tensor& row, int64_t dims,
+                                                         const std::optional<at::Tensor>& weight);
+std::tuple<at::Tensor, at::Tensor> norm_gradients(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                                  int64_t dims, const std::optional<at::Tensor>& weight);
+
+// The sum over the rows, which have so many dims, in the compute type.
+at::Tensor sum_over_rows(const at::Tensor& x, int64_t dims);
+
+using NormWeightGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                      int64_t dims);
+// Over the rows, the sum of the products of the gradient and the normalised elements, in the compute type.
+at::Tensor norm_weight_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims);
 
 }  // namespace torch_reduce

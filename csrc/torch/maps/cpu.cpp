@@ -2,6 +2,7 @@
 #include <ATen/EmptyTensor.h>
 
 #include "../device/threads.h"
+#include "../planning/planning.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "core/cpu/map/losses.h"
 #include "kernels.h"
@@ -23,6 +24,12 @@ struct Cpu {
         address(in.bias),   address(in.row),        static_cast<const bool*>(address(in.mask)),
         address_to(to.out), address_to(to.written), address_to(to.sum)};
     cpu::map(p, buffers, torch_threads());
+  }
+  static bool run_gradients(const MapProblem&, const MapInputs&, const MapOutputs&, const at::Tensor&) { return false; }
+  static void run(const Problem& p, const WeightInputs& in, const at::Tensor& out) {
+    const cpu::Threads threads = torch_threads();
+    cpu::reduce(cpu_work_for(p, threads.count),
+                {address(in.grad), address_to(out), address(in.self), nullptr, address(in.row)}, threads);
   }
   static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {
     const int64_t* const bad = call.rows.compute == DType::Float64

@@ -9,6 +9,7 @@
 #include "core/cuda/launch/launch.h"
 #include "core/cuda/map/buffers.h"
 #include "core/cuda/map/losses.h"
+#include "core/cuda/map/norm_gradients.h"
 #include "kernels.h"
 
 namespace torch_reduce {
@@ -28,17 +29,27 @@ struct Cuda {
     const c10::DeviceGuard guard(in.x.device());
     const int device = in.x.get_device();
     const MapPlan plan = make_map_plan(p, under_tuning(describe_gpu(device)));
-    c10::DataPtr scratch;
-    if (plan.scratch_bytes > 0) {
-      scratch = c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(plan.scratch_bytes));
-    }
-    const cuda::MapBuffers buffers{address(in.x),      address(in.second),
-                                   address(in.weight), address(in.bias),
-                                   address(in.row),    static_cast<const bool*>(address(in.mask)),
-                                   address_to(to.out), address_to(to.written),
-                                   address_to(to.sum), scratch.get()};
-    C10_CUDA_CHECK(
-        cuda::launch_map(plan, p, buffers, c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(device)));
+    const c10::DataPtr scratch = allocate(plan.scratch_bytes);
+    C10_CUDA_CHECK(cuda::launch_map(plan, p, buffers(in, to, scratch), c10::cuda::getCurrentCUDAStream(),
+                                    cuda::has_dependent_launch(device)));
+  }
+  static bool run_gradients(const MapProblem& p, const MapInputs& in, const MapOutputs& to, const at::Tensor& sums) {
+    const c10::DeviceGuard guard(in.x.device());
+    const int device = in.x.get_device();
+    const auto plan = make_norm_gradients_plan(p, describe_gpu(device));
+    if (!plan) return false;
+    const c10::DataPtr scratch = allocate(plan->scratch_bytes);
+    C10_CUDA_CHECK(cuda::launch_norm_gradients(*plan, p, buffers(in, to, scratch), address_to(sums),
+                                               c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(device)));
+    return true;
+  }
+  static void run(const Problem& p, const WeightInputs& in, const at::Tensor& out) {
+    const c10::DeviceGuard guard(in.self.device());
+    const Work work = work_for(p, describe_gpu(in.self.get_device()));
+    const c10::DataPtr scratch = allocate(work.scratch_bytes());
+    C10_CUDA_CHECK(cuda::launch(
+        work, {address(in.grad), address_to(out), scratch.get(), address(in.self), nullptr, address(in.row)},
+        c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(in.self.get_device())));
   }
   static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {
     const c10::DeviceGuard guard(in.self.device());
@@ -49,6 +60,18 @@ struct Cuda {
     };
     C10_CUDA_CHECK(call.rows.compute == DType::Float64 ? launch(loss_buffers<double>(in, out))
                                                        : launch(loss_buffers<float>(in, out)));
+  }
+
+ private:
+  static c10::DataPtr allocate(int64_t bytes) {
+    if (bytes == 0) return {};
+    return c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(bytes));
+  }
+  static cuda::MapBuffers buffers(const MapInputs& in, const MapOutputs& to, const c10::DataPtr& scratch) {
+    return {address(in.x),      address(in.second),     address(in.weight),
+            address(in.bias),   address(in.row),        static_cast<const bool*>(address(in.mask)),
+            address_to(to.out), address_to(to.written), address_to(to.sum),
+            scratch.get()};
   }
 };
 

@@ -75,7 +75,7 @@ MapProblem describe_map(Map map, MapInputs& in, RowDims row, const MapOptions& o
                         int most_dims) {
   if (!stride_of_row(in.x, row)) in.x = in.x.contiguous();
   if (in.second.defined() && !stride_of_row(in.second, row)) in.second = in.second.contiguous();
-  const at::Tensor &x = in.x, &second = in.second.defined() ? in.second : in.x, &out = to.out;
+  const at::Tensor &x = in.x, &second = in.second.defined() ? in.second : in.x, &out = to.out.defined() ? to.out : in.x;
   const at::Tensor& parameters = in.weight.defined() ? in.weight : in.bias;
   MapProblem p{map,
                to_dtype(x.scalar_type()),
@@ -90,6 +90,8 @@ MapProblem describe_map(Map map, MapInputs& in, RowDims row, const MapOptions& o
                alignment(in.mask)};
   const auto mask_stride = [&](int64_t d) { return in.mask.defined() ? in.mask.stride(d) : 0; };
   for (int64_t d = row.first; d < row.end; ++d) p.n *= x.size(d);
+  p.channel = options.channel;
+  p.groups = options.groups;
   p.along = {*stride_of_row(x, row), *stride_of_row(second, row), *stride_of_row(out, row), mask_stride(row.first)};
   for (int64_t d = 0; d < x.dim(); ++d) {
     if (d >= row.first && d < row.end) continue;
@@ -100,6 +102,32 @@ MapProblem describe_map(Map map, MapInputs& in, RowDims row, const MapOptions& o
   if (in.second.defined()) in.second = second.contiguous();
   if (in.mask.defined()) in.mask = in.mask.contiguous();
   return describe_map(map, in, row, options, to, kMaxDims);
+}
+
+Problem describe_weight_gradient(const WeightInputs& in, int64_t dims, const at::Tensor& out) {
+  const int64_t rank = in.self.dim(), rows = rank - dims;
+  bool reduced[kMaxDims];
+  int64_t strides[kMaxDims];  // of the output, by dim of the input
+  for (int64_t d = 0; d < rank; ++d) {
+    reduced[d] = d < rows;
+    strides[d] = reduced[d] ? 0 : out.stride(d - rows);
+  }
+  Description description{Op::Dot,
+                          Mode::Deterministic,
+                          to_dtype(in.grad.scalar_type()),
+                          to_dtype(out.scalar_type()),
+                          alignment(in.grad),
+                          static_cast<int>(rank),
+                          in.grad.sizes().data(),
+                          in.grad.strides().data(),
+                          reduced,
+                          strides};
+  description.role = Role::NormalFactor;
+  description.other_type = to_dtype(in.self.scalar_type());
+  description.other_alignment = alignment(in.self);
+  description.other_strides = in.self.strides().data();
+  description.row_words = static_cast<int>(in.row.size(-1));
+  return build_problem(description);
 }
 
 }  // namespace torch_reduce

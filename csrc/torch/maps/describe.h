@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "core/problem/map_problem.h"
+#include "core/problem/problem.h"
 
 namespace torch_reduce {
 
@@ -15,9 +16,14 @@ struct MapInputs {
 struct MapOutputs {
   at::Tensor out, written{}, sum{};
 };
+// What the gradient of a norm's weight is made of.
+struct WeightInputs {
+  at::Tensor grad, self, row;
+};
 // Numbers of the caller.
 struct MapOptions {
   double epsilon = 0, scale = 1;
+  int64_t channel = 1, groups = 1;  // as MapProblem's
 };
 
 // Which of a tensor's neighbouring dims are a row.
@@ -39,5 +45,9 @@ void make_parameters_alike(const char* name, MapInputs& in);
 // contiguous copies.
 MapProblem describe_map(Map map, MapInputs& in, RowDims row, const MapOptions& options, const MapOutputs& to,
                         int most_dims);
+
+// The sum over all rows, of the last `dims` dims each, of the gradient times the elements that words of the row
+// normalise.
+Problem describe_weight_gradient(const WeightInputs& in, int64_t dims, const at::Tensor& out);
 
 }  // namespace torch_reduce

@@ -18,6 +18,9 @@ namespace torch_reduce {
 //   static at::Tensor empty(at::SymIntArrayRef sizes, at::ScalarType type, const at::Tensor& like);
 //   static void run(const MapProblem&, const MapInputs&, const MapOutputs&);
 //   static void run(LossStep, const LossCall&, const LossInputs&, const at::Tensor& out);
+//   static void run(const Problem&, const WeightInputs&, const at::Tensor& out);
+//   static bool run_gradients(const MapProblem&, const MapInputs&, const MapOutputs&, const at::Tensor& sums);  // if
+//   it can
 template <class Device>
 struct MapKernels {
   using Pair = std::tuple<at::Tensor, at::Tensor>;
@@ -62,6 +65,31 @@ struct MapKernels {
                          const std::optional<at::Tensor>& bias, double eps) {
     MapInputs in{self, {}, weight.value_or(at::Tensor()), bias.value_or(at::Tensor())};
     return pair_of(norm(Map::LayerNorm, in, dims, eps));
+  }
+
+  static Pair group_norm(const at::Tensor& self, const std::optional<at::Tensor>& weight,
+                         const std::optional<at::Tensor>& bias, double eps) {
+    MapInputs in{self, {}, weight.value_or(at::Tensor()), bias.value_or(at::Tensor())};
+    return pair_of(norm(Map::GroupNorm, in, 1, eps));
+  }
+  static at::Tensor group_norm_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                        const std::optional<at::Tensor>& weight) {
+    return norm_backward<Map::GroupNormBackward>(grad, self, row, 1, weight);
+  }
+  static at::Tensor channel_sums(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                 int64_t channels) {
+    constexpr Map map = Map::ChannelSums;
+    check_pair(name(map), "the gradient", grad, self);
+    TORCH_CHECK(self.dim() == 3 && channels > 0, "reduce::", name(map),
+                ": the input has the shape (batch, groups, row), and channels, got ", self.sym_sizes());
+    const c10::SymInt batch = self.sym_size(0), groups = self.sym_size(1), each = channels / groups;
+    const auto of_channels = [&](const at::Tensor& t) {
+      return t.reshape_symint({batch, channels, self.sym_size(2) / each.max(1)});
+    };
+    const at::Tensor rows = row.unsqueeze(2).expand_symint({batch, groups, each, row.sym_size(2)});
+    MapInputs in{of_channels(grad), of_channels(self), {}, {}, rows.contiguous()};
+    const at::Tensor sums = run(map, in, {2, 3}, {}, self.scalar_type()).written;
+    return in.x.sym_size(2) == 0 ? sums.zero_() : sums;
   }
 
   static at::Tensor logits_backward(const at::Tensor& self, const at::Tensor& row, int64_t dim) {
@@ -110,15 +138,44 @@ struct MapKernels {
     check_pair(name(map), "the gradient", grad, self);
     MapInputs in{grad, self, weight.value_or(at::Tensor()), {}, row.contiguous()};
     make_parameters_alike(name(map), in);
-    return run(map, in, {self.dim() - dims, self.dim()}, {}, self.scalar_type()).out;
+    return run(map, in, {self.dim() - dims, self.dim()}, of_channels(map, in, {}), self.scalar_type()).out;
   }
 
-  // In the compute type.
-  template <Map map>
-  static at::Tensor norm_products(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims) {
+  static Pair norm_gradients(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
+                             const std::optional<at::Tensor>& weight) {
+    const bool is_centred = row.sym_size(-1) == kWordsOfCentred;
+    const Map map = is_centred ? Map::LayerNormBackward : Map::RmsNormBackward;
     check_pair(name(map), "the gradient", grad, self);
-    MapInputs in{grad, self, {}, {}, row.contiguous()};
-    return run(map, in, {self.dim() - dims, self.dim()}, {}, compute_type_of_map(self.scalar_type())).out;
+    const at::ScalarType type = compute_type_of_map(self.scalar_type());
+    c10::SymDimVector sizes{is_centred ? 2 : 1};
+    for (int64_t d = self.dim() - dims; d < self.dim(); ++d) sizes.push_back(self.sym_size(d));
+    const at::Tensor sums = Device::empty(sizes, type, self);
+    if constexpr (Device::kMostDims == 0) return {Device::empty(self.sym_sizes(), self.scalar_type(), self), sums};
+    if constexpr (Device::kMostDims > 0) {
+      MapInputs in{grad, self, weight.value_or(at::Tensor()), {}, row.contiguous()};
+      make_parameters_alike(name(map), in);
+      const MapOutputs to{Device::empty(self.sym_sizes(), self.scalar_type(), self)};
+      const MapProblem p = describe_map(map, in, {self.dim() - dims, self.dim()}, {}, to, Device::kMostDims);
+      if (is_empty(p) || !Device::run_gradients(p, in, to, sums)) {
+        if (!is_empty(p)) Device::run(p, in, to);
+        sums.select(0, 0).copy_(norm_weight_backward(grad, self, row, dims));
+        if (is_centred) sums.select(0, 1).copy_(sum_over_rows(grad, dims));
+      }
+      return {to.out, sums};
+    }
+  }
+
+  static at::Tensor norm_weight_backward(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                         int64_t dims) {
+    check_pair("norm_weight_backward", "the gradient", grad, self);
+    const at::ScalarType type = compute_type_of_map(self.scalar_type());
+    const at::Tensor sums = Device::empty(self.sym_sizes().slice(static_cast<size_t>(self.dim() - dims)), type, self);
+    if constexpr (Device::kMostDims > 0) {
+      const WeightInputs in{grad, self, row.contiguous()};
+      const Problem p = describe_weight_gradient(in, dims, sums);
+      if (!is_empty(p)) Device::run(p, in, sums);
+    }
+    return sums;
   }
 
   static void register_all(torch::Library& m) {
@@ -133,12 +190,17 @@ struct MapKernels {
     m.impl("_add_rms_norm", TORCH_FN(add_rms_norm));
     m.impl("_layer_norm", TORCH_FN(layer_norm));
     m.impl("_rms_norm_backward", &MapKernels::template norm_backward<Map::RmsNormBackward>);
-    m.impl("_rms_norm_products", &MapKernels::template norm_products<Map::RmsNormProducts>);
-    m.impl("_layer_norm_products", &MapKernels::template norm_products<Map::LayerNormProducts>);
+    m.impl("_norm_weight_backward", TORCH_FN(norm_weight_backward));
+    m.impl("_norm_gradients", TORCH_FN(norm_gradients));
+    m.impl("_group_norm", TORCH_FN(group_norm));
+    m.impl("_group_norm_backward", TORCH_FN(group_norm_backward));
+    m.impl("_channel_sums", TORCH_FN(channel_sums));
     m.impl("_layer_norm_backward", &MapKernels::template norm_backward<Map::LayerNormBackward>);
   }
 
  private:
+  static constexpr int kWordsOfCentred = 3;  // that layer_norm keeps of a row
+
   static void check_pair(const char* map, const char* what, const at::Tensor& t, const at::Tensor& other) {
     check_map_dtype(map, t.scalar_type(), what);
     TORCH_CHECK(t.scalar_type() == other.scalar_type() && t.device() == other.device(), "reduce::", map, ": ", what,
@@ -163,11 +225,35 @@ struct MapKernels {
     TORCH_CHECK(dims >= 1 && dims <= in.x.dim(), "reduce::", name(map), ": a row has from 1 to ", in.x.dim(),
                 " dims, got ", dims);
     make_parameters_alike(name(map), in);
-    return run(map, in, {in.x.dim() - dims, in.x.dim()}, {eps}, in.x.scalar_type());
+    return run(map, in, {in.x.dim() - dims, in.x.dim()}, of_channels(map, in, {eps}), in.x.scalar_type());
+  }
+
+  // With what there is to know of channels, of rows in the last dim of three.
+  static MapOptions of_channels(Map map, const MapInputs& in, MapOptions options) {
+    if (!traits_of(map).has_channels) return options;
+    TORCH_CHECK(in.x.dim() == 3, "reduce::", name(map), ": the input has the shape (batch, groups, row), got ",
+                in.x.sym_sizes());
+    if (Device::kMostDims == 0) return options;
+    options.groups = std::max<int64_t>(in.x.size(1), 1);
+    int64_t channels = options.groups;
+    for (const at::Tensor* t : {&in.weight, &in.bias}) {
+      if (t->defined()) channels = t->numel();
+    }
+    const int64_t each = std::max<int64_t>(channels / options.groups, 1);
+    for (const at::Tensor* t : {&in.weight, &in.bias}) {
+      TORCH_CHECK(!t->defined() || (t->numel() == channels && channels == each * options.groups), "reduce::", name(map),
+                  ": weight and bias are of as many channels, some for each of ", in.x.size(1), " groups, got ",
+                  t->sizes());
+    }
+    TORCH_CHECK(in.x.size(2) % each == 0, "reduce::", name(map), ": a row has ", in.x.size(2), " elements, for ", each,
+                " channels");
+    options.channel = std::max<int64_t>(in.x.size(2) / each, 1);
+    return options;
   }
 
   static MapOutputs run(Map map, MapInputs& in, RowDims row, const MapOptions& options, at::ScalarType type) {
-    MapOutputs to{Device::empty(in.x.sym_sizes(), type, in.x)};
+    MapOutputs to;
+    if (traits_of(map).writes_values) to.out = Device::empty(in.x.sym_sizes(), type, in.x);
     if (traits_of(map).adds_second) to.sum = Device::empty(in.x.sym_sizes(), type, in.x);
     if (const int kept = traits_of(map).words_written; kept > 0) {
       c10::SymDimVector words;

@@ -27,11 +27,26 @@ at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor&
   return (centred ? layer : rms).call(grad, self, row, dims, weight);
 }
 
-at::Tensor norm_products(bool centred, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
-                         int64_t dims) {
-  static const auto rms = find<NormProductsOf>("reduce::_rms_norm_products"),
-                    layer = find<NormProductsOf>("reduce::_layer_norm_products");
-  return (centred ? layer : rms).call(grad, self, row, dims);
+at::Tensor group_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                               const std::optional<at::Tensor>& weight) {
+  static const auto op = find<GroupNormGradient>("reduce::_group_norm_backward");
+  return op.call(grad, self, row, weight);
+}
+
+at::Tensor channel_sums(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t channels) {
+  static const auto op = find<ChannelSumsOf>("reduce::_channel_sums");
+  return op.call(grad, self, row, channels);
+}
+
+std::tuple<at::Tensor, at::Tensor> norm_gradients(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                                  int64_t dims, const std::optional<at::Tensor>& weight) {
+  static const auto op = find<NormGradients>("reduce::_norm_gradients");
+  return op.call(grad, self, row, dims, weight);
+}
+
+at::Tensor norm_weight_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims) {
+  static const auto op = find<NormWeightGradient>("reduce::_norm_weight_backward");
+  return op.call(grad, self, row, dims);
 }
 
 }  // namespace torch_reduce
@@ -69,13 +84,20 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
       "layer_norm(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
       "Tensor",
       tags);
+  m.def("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+        tags);
   // Of the last `dims` dims: the result, the sum, and of each row what the derivative reads.
   m.def("_rms_norm(Tensor self, int dims, Tensor? weight, float eps) -> (Tensor, Tensor)", tags);
   m.def("_add_rms_norm(Tensor self, Tensor residual, int dims, Tensor? weight, float eps) -> (Tensor, Tensor, Tensor)",
         tags);
   m.def("_layer_norm(Tensor self, int dims, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)", tags);
+  // Of tensors of shape (batch, groups, row); the sums of shape (batch, channels, 2).
+  m.def("_group_norm(Tensor self, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)", tags);
+  m.def("_group_norm_backward(Tensor grad, Tensor self, Tensor row, Tensor? weight) -> Tensor", tags);
+  m.def("_channel_sums(Tensor grad, Tensor self, Tensor row, int channels) -> Tensor", tags);
+  m.def("_norm_gradients(Tensor grad, Tensor self, Tensor row, int dims, Tensor? weight) -> (Tensor, Tensor)", tags);
+  m.def("_norm_weight_backward(Tensor grad, Tensor self, Tensor row, int dims) -> Tensor", tags);
   for (const std::string name : {"_rms_norm", "_layer_norm"}) {
     m.def((name + "_backward(Tensor grad, Tensor self, Tensor row, int dims, Tensor? weight) -> Tensor").c_str(), tags);
-    m.def((name + "_products(Tensor grad, Tensor self, Tensor row, int dims) -> Tensor").c_str(), tags);
   }
 }

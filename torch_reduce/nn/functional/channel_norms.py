@@ -1,20 +1,16 @@
 """Norms whose parameters belong to channels, dim 1 of a tensor."""
 
-import torch
 from torch import Tensor
 
+from ...arguments import check_tensor
 from ...functional.call import ops
 from . import channels
-from .norms import layer_norm
 
 
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """:func:`layer_norm` of each group of channels; then times ``weight``, plus ``bias``, by channel.
-
-    Weight and bias are applied by elementwise operations of torch, and float16 and bfloat16 then go through a float32
-    copy.
+    """:func:`layer_norm` of each group of channels, times ``weight``, plus ``bias``, by channel.
 
     Args:
         input: tensor of shape (batch, channels, ...), as for :func:`layer_norm`.
@@ -32,22 +28,8 @@ def group_norm(
         ValueError: there is one group, of one element.
         NotImplementedError: the dtype is not one of those accepted.
     """
-    channels.check_has_channels(input)
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    if input.shape[1] % num_groups != 0:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, "
-            f"but got input of shape {list(input.shape)} and num_groups={num_groups}"
-        )
-    channels.check_values(input, num_groups)
-    channels.check_group_parameters(input, weight, bias)
-    if input.is_cuda and torch.is_autocast_enabled("cuda") and input.dtype != torch.float64:
-        input = input.float()  # as torch's
-    x = input if weight is None and bias is None else channels.computed(input)
-    groups = x.reshape(input.shape[0], num_groups, input.shape[1] // num_groups, *input.shape[2:])
-    normal = layer_norm(groups, groups.shape[2:], eps=eps).reshape(input.shape)
-    return channels.affine(normal, weight, bias).to(input.dtype)
+    check_tensor("input", input)
+    return ops.group_norm(input, num_groups, weight, bias, eps)
 
 
 def batch_norm_stats(input: Tensor) -> tuple[Tensor, Tensor]:

@@ -100,17 +100,6 @@ def check_has_channels(x: Tensor) -> None:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {x.dim()}")
 
 
-def check_group_parameters(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> None:
-    """The sentences of torch's group_norm."""
-    for which, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.shape != x.shape[1:2]:
-            raise RuntimeError(
-                f"Expected {which} to be a vector of size equal to the number of channels in input, "
-                f"but got {which} of shape {list(parameter.shape)} and input of shape {list(x.shape)}"
-            )
-    check_types("group_norm", x, weight, bias)
-
-
 def check_batch_parameters(x: Tensor, **vectors: Tensor | None) -> None:
     """The sentences of torch's batch_norm."""
     check_tensor("input", x)

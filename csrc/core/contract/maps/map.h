@@ -45,10 +45,12 @@ struct MapTraits {
   static constexpr bool adds_second = false;
   // Whether there may be a mask. Where it is false, x is kMasked.
   static constexpr bool takes_mask = false;
+  // Weight and bias are of channels, which have some neighbouring places of a row each; else of places.
+  static constexpr bool has_channels = false;
   // number() is of the weight too.
   static constexpr bool weighs_numbers = false;
-  // Its Row is written beside the result, for a derivative.
-  static constexpr bool writes_row = false;
+  // Its Row is written beside the result, for a derivative; or alone, and there is no value().
+  static constexpr bool writes_row = false, writes_values = true;
   // is_common() says where common_value() has the bits of value(), for kernels that may branch.
   static constexpr bool has_common_value = false;
   // Where is_common_row() says so, kept_value() has the bits of value(): it is of what was lifted as it is (plain.h).

@@ -51,7 +51,7 @@ using read_of_map = typename M::template Read<Word>;
 // The traits of a map that is known at run time. Words are of the compute type.
 struct TraitsOfMap {
   int words_read, words_written, total_words;
-  bool reads_second, adds_second, reads_weight, reads_bias, keeps_lifted;
+  bool reads_second, adds_second, reads_weight, reads_bias, has_channels, writes_values, keeps_lifted;
 };
 inline TraitsOfMap traits_of(Map map) {
   return with_map(map, [](auto tag) -> TraitsOfMap {
@@ -63,6 +63,8 @@ inline TraitsOfMap traits_of(Map map) {
             M::adds_second,
             M::reads_weight,
             M::reads_bias,
+            M::has_channels,
+            M::writes_values,
             M::keeps_lifted};
   });
 }

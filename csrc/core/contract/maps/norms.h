@@ -3,6 +3,7 @@
 
 #include "core/contract/exponential.h"
 #include "core/contract/maps/map.h"
+#include "core/contract/norm_row.h"
 
 namespace torch_reduce {
 
@@ -44,9 +45,7 @@ struct LayerNorm : MapTraits {
   using Reduces = Variance;
   static constexpr bool reads_weight = true, reads_bias = true, writes_row = true;
   template <class Word>
-  struct Row {
-    Word mean, rest, inverse;  // of the standard deviation
-  };
+  using Row = NormRow<Word>;
   template <int, class Word>
   static TR_HD Word number(const AtPlace<Word>& at, const NoWords<Word>&) {
     return at.x;
@@ -70,7 +69,7 @@ struct LayerNorm : MapTraits {
   }
   template <class Word>
   static TR_HD Word normal(Word x, const Row<Word>& row) {
-    return ((x - row.mean) - row.rest) * row.inverse;
+    return row.normal(x);
   }
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
@@ -96,17 +95,29 @@ struct RmsNormBackward : MapTraits {
     RmsNorm::Row<Word> norm;
     Word mean;
   };
+  template <class Word>
+  static TR_HD Word normal(Word x, const Read<Word>& norm) {
+    return RmsNorm::normal(x, norm);
+  }
   template <int, class Word>
+  static TR_HD Word number_of(Word h, Word normal) {
+    return h * normal;
+  }
+  template <int Which, class Word>
   static TR_HD Word number(const AtPlace<Word>& at, const Read<Word>& norm) {
-    return (at.x * at.weight) * RmsNorm::normal(at.second, norm);
+    return number_of<Which>(at.x * at.weight, normal(at.second, norm));
   }
   template <class Word>
   static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>& row, const Read<Word>& norm) {
     return {norm, *total / static_cast<Word>(row.n)};
   }
   template <class Word>
+  static TR_HD Word value_of(Word h, Word normal, const Row<Word>& row) {
+    return (h - normal * row.mean) * row.norm.inverse;
+  }
+  template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
-    return (at.x * at.weight - RmsNorm::normal(at.second, row.norm) * row.mean) * row.norm.inverse;
+    return value_of(at.x * at.weight, normal(at.second, row.norm), row);
   }
 };
 
@@ -121,44 +132,58 @@ struct LayerNormBackward : MapTraits {
     LayerNorm::Row<Word> norm;
     Word mean, slope;
   };
+  template <class Word>
+  static TR_HD Word normal(Word x, const Read<Word>& norm) {
+    return LayerNorm::normal(x, norm);
+  }
+  template <int Which, class Word>
+  static TR_HD Word number_of(Word h, Word normal) {
+    return Which == 0 ? h : h * normal;
+  }
   template <int Which, class Word>
   static TR_HD Word number(const AtPlace<Word>& at, const Read<Word>& norm) {
-    const Word h = at.x * at.weight;
-    return Which == 0 ? h : h * LayerNorm::normal(at.second, norm);
+    return number_of<Which>(at.x * at.weight, normal(at.second, norm));
   }
   template <class Word>
   static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>& row, const Read<Word>& norm) {
     return {norm, total[0] / static_cast<Word>(row.n), total[1] / static_cast<Word>(row.n)};
   }
   template <class Word>
+  static TR_HD Word value_of(Word h, Word normal, const Row<Word>& row) {
+    return ((h - row.mean) - normal * row.slope) * row.norm.inverse;
+  }
+  template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
-    return ((at.x * at.weight - row.mean) - LayerNorm::normal(at.second, row.norm) * row.slope) * row.norm.inverse;
+    return value_of(at.x * at.weight, normal(at.second, row.norm), row);
   }
 };
 
-// Of the same, the products that add up to a weight's gradient over the rows.
-template <class Norm>
-struct NormProducts : MapTraits {
-  static constexpr bool reduces = false;
-  static constexpr bool reads_second = true;
+// layer_norm of groups of channels, and its derivative.
+struct GroupNorm : LayerNorm {
+  static constexpr bool has_channels = true;
+};
+struct GroupNormBackward : LayerNormBackward {
+  static constexpr bool has_channels = true;
+};
+
+// Of a channel, the sums of the gradient and of its products with the normalised elements.
+struct ChannelSums : MapTraits {
+  static constexpr int sums = 2;
+  static constexpr bool reads_second = true, writes_row = true, writes_values = false;
   template <class Word>
-  using Row = typename Norm::template Row<Word>;
+  using Read = NormRow<Word>;
   template <class Word>
-  using Read = Row<Word>;
-  template <int, class Word>
-  static TR_HD Word number(const AtPlace<Word>& at, const Row<Word>&) {
-    return at.x;
+  struct Row {
+    Word sum, products;
+  };
+  template <int Which, class Word>
+  static TR_HD Word number(const AtPlace<Word>& at, const NormRow<Word>& norm) {
+    return Which == 0 ? at.x : at.x * norm.normal(at.second);
   }
   template <class Word>
-  static TR_HD Row<Word> finish(const Word*, const RowOf<Word>&, const Row<Word>& row) {
-    return row;
-  }
-  template <class Word>
-  static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
-    return at.x * Norm::normal(at.second, row);
+  static TR_HD Row<Word> finish(const Word* total, const RowOf<Word>&, const NormRow<Word>&) {
+    return {total[0], total[1]};
   }
 };
-struct RmsNormProducts : NormProducts<RmsNorm> {};
-struct LayerNormProducts : NormProducts<LayerNorm> {};
 
 }  // namespace torch_reduce

@@ -121,6 +121,15 @@ struct LogSoftmaxBackward : SoftmaxBackward {
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
     return (at.x - exp_of(at.second) * row.sum) * row.scale;
   }
+  static constexpr bool has_common_value = true;
+  template <class Word>
+  static TR_HD bool is_common(const AtPlace<Word>& at, const Row<Word>&) {
+    return order::magnitude_of(at.second) <= LogSumExp::kNear;
+  }
+  template <class Word>
+  static TR_HD Word common_value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return (at.x - exp_of_near(at.second) * row.sum) * row.scale;
+  }
 };
 
 // Of a row of logits, as log_softmax has it, and two numbers: the share of each, scaled and shifted.
@@ -144,6 +153,15 @@ struct CrossEntropyBackward : MapTraits {
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
     return exp_of(LogSoftmax::value(at, row.logits)) * row.scale - row.shift;
+  }
+  static constexpr bool has_common_value = true;
+  template <class Word>
+  static TR_HD bool is_common(const AtPlace<Word>& at, const Row<Word>& row) {
+    return order::magnitude_of(LogSoftmax::value(at, row.logits)) <= LogSumExp::kNear;
+  }
+  template <class Word>
+  static TR_HD Word common_value(const AtPlace<Word>& at, const Row<Word>& row) {
+    return exp_of_near(LogSoftmax::value(at, row.logits)) * row.scale - row.shift;
   }
 };
 

@@ -180,7 +180,7 @@ bool run(const Problem& problem, const CpuPlan& plan, const void* in, void* out,
 
 bool run_pair(const Problem& problem, const PartnerPlan& plan, const Buffers& b, const Threads& threads) {
   const PairBuffers buffers{static_cast<const char*>(b.in), static_cast<const char*>(b.other), b.counts,
-                            static_cast<char*>(b.out)};
+                            static_cast<char*>(b.out), b.rows};
   return with_operator(problem.op, [&](auto tag) {
     using Asked = typename decltype(tag)::type;
     if constexpr (Asked::role == Role::Factor || has_mask<Asked>) {

@@ -65,7 +65,7 @@ class MapRows {
       const Inputs in{static_cast<const char*>(b_.x) + at.x * size(p_.in),
                       static_cast<const char*>(b_.second) + at.second * size(p_.in),
                       b_.mask == nullptr ? nullptr : b_.mask + at.mask,
-                      static_cast<char*>(b_.sum) + at.out * size(p_.in)};
+                      static_cast<char*>(b_.sum) + at.out * size(p_.in), M::has_channels ? first_channel(p_, i) : 0};
       Read saved;
       if constexpr (!std::is_empty<Read>::value) saved = static_cast<const Read*>(b_.read)[i];
       Acc total[M::sums];
@@ -74,7 +74,7 @@ class MapRows {
       if constexpr (M::writes_row) {
         if (b_.written != nullptr) static_cast<Row*>(b_.written)[i] = row;
       }
-      write(in, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
+      if constexpr (M::writes_values) write(in, row, static_cast<char*>(b_.out) + at.out * size(p_.out));
     }
   }
 
@@ -84,6 +84,7 @@ class MapRows {
     const char *x, *second;
     const bool* mask;
     char* sum;
+    int64_t channel;  // the first one of the row
   };
 
   static int64_t size(DType type) { return static_cast<int64_t>(size_of(type)); }
@@ -109,6 +110,11 @@ class MapRows {
     if constexpr (M::takes_mask) {
       if (in.mask != nullptr) mask_out(in.mask + first * p_.along.mask, count);
     }
+    if constexpr (M::has_channels) {
+      read_channels(b_.weight, in.channel, first, count, weight_);
+      if (bias) read_channels(b_.bias, in.channel, first, count, bias_);
+      return;
+    }
     const bool holds = held_ == first;
     if constexpr (M::reads_weight) {
       if (b_.weight != nullptr && !holds) {
@@ -121,6 +127,15 @@ class MapRows {
         read_parameters_(static_cast<const char*>(b_.bias) + first * size(p_.parameters), 1, count, bias_);
         held_bias_ = first;
       }
+    }
+  }
+  void read_channels(const void* parameters, int64_t channel, int64_t first, int64_t count, Word* to) const {
+    if (parameters == nullptr) return;
+    for (int64_t i = 0; i < count;) {
+      const int64_t of_row = (first + i) / p_.channel, end = smaller((of_row + 1) * p_.channel - first, count);
+      Word value;
+      read_parameters_(static_cast<const char*>(parameters) + (channel + of_row) * size(p_.parameters), 1, 1, &value);
+      while (i < end) to[i++] = value;
     }
   }
   void mask_out(const bool* mask, int64_t count) {

@@ -16,6 +16,7 @@ struct PairBuffers {
   const char *own, *other;
   const int64_t* counts;  // of elements that count, by output, with its strides; null where none is asked for
   char* out;
+  const void* rows;  // as Buffers::rows
 };
 
 // An element that changes no result of the operator, as it lies in memory.
@@ -28,6 +29,11 @@ uint64_t identity_of(const Problem& p) {
 template <class Acc>
 Join join_of(const Problem& p) {
   if constexpr (is_scalar<Acc>) {
+    if constexpr (std::is_floating_point<Acc>::value) {
+      if (p.partner.role == Role::NormalFactor) {
+        return with_read_type<Acc, Join>(p, [](auto t) { return multiply_normals<decltype(t), Acc>; });
+      }
+    }
     if (p.partner.role == Role::Factor) {
       return with_read_type<number_of<Acc>, Join>(p, [](auto t) { return multiply_pairs<decltype(t), Acc>; });
     }
@@ -45,7 +51,7 @@ class PairBlocks {
         buffers_(buffers),
         other_layout_(layout_of(problem.partner, problem.layout)),
         join_(join_of<Acc>(problem)),
-        identity_(identity_of<Op>(problem)),
+        inputs_{identity_of<Op>(problem), buffers.rows, problem.partner.row_words},
         write_(make_writer<Op, Acc>(of_blocks(problem))),
         size_(static_cast<int64_t>(size_of(plan.type))) {}
 
@@ -65,7 +71,7 @@ class PairBlocks {
 
   // As the operator of one tensor that reduces the blocks.
   static Problem of_blocks(Problem p) {
-    if (p.partner.role == Role::Factor) p.op = kAddition;
+    if (multiplies(p.partner.role)) p.op = kAddition;
     return p;
   }
 
@@ -123,7 +129,7 @@ class PairBlocks {
       together = are_together ? smaller(cursor.neighbours(), outputs.count - output) : 1;
       for (int64_t left = length; left > 0;) {
         const int64_t count = smaller(cursor.left(), left);
-        join_(plan_.across ? cursor.across(together, count) : cursor.along(together, count), identity_, block);
+        join_(plan_.across ? cursor.across(together, count) : cursor.along(together, count), inputs_, block);
         cursor.advance(count);
         block += together * count * size_;
         left -= count;
@@ -167,7 +173,7 @@ class PairBlocks {
   const PairBuffers& buffers_;
   Layout other_layout_;
   Join join_;
-  uint64_t identity_;
+  JoinInputs inputs_;
   Write<Acc> write_;
   int64_t size_;             // of an element in a block
   Acc* partials_ = nullptr;  // [output][piece]

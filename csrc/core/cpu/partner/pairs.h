@@ -13,10 +13,20 @@ struct PairLines {
   const char *own, *other;
   int64_t own_stride, other_stride, own_pitch, other_pitch;
   int64_t lines, count;  // of each line
+  int64_t first;         // the first element's number among those of its output: the next line's is by one more,
+  bool across;           // or else the next element's
 };
 
-// What each pair makes, without gaps. `identity` is for masks.
-using Join = void (*)(PairLines pairs, uint64_t identity, char* to);
+// What there is beside: an element that changes nothing, for masks; and of normalised factors, what a norm keeps of
+// each row, and of how many words.
+struct JoinInputs {
+  uint64_t identity;
+  const void* rows;
+  int row_words;
+};
+
+// What each pair makes, without gaps.
+using Join = void (*)(PairLines pairs, const JoinInputs& in, char* to);
 
 // Calls f(x, x_stride, y, y_stride, count, to) for each line. Lines that follow one another in both are one.
 template <class T, class U, class Out, class F>
@@ -35,8 +45,8 @@ TR_HD void for_lines(PairLines p, char* to, F f) {
 
 // The elements that count, and in the place of the others `identity`.
 template <class Bits>
-void keep_counted(PairLines pairs, uint64_t identity, char* to) {
-  const Bits missing = static_cast<Bits>(identity);
+void keep_counted(PairLines pairs, const JoinInputs& in, char* to) {
+  const Bits missing = static_cast<Bits>(in.identity);
   for_lines<Bits, uint8_t, Bits>(
       pairs, to, [missing](auto own, auto step, auto other, auto other_step, auto count, auto* __restrict out) {
         if (step == 1 && other_step == 1) {
@@ -67,7 +77,7 @@ constexpr bool is_vector_element =
 
 // Products of elements as numbers of the compute type.
 template <class T, class Number>
-void multiply_pairs(PairLines pairs, uint64_t, char* to) {
+void multiply_pairs(PairLines pairs, const JoinInputs&, char* to) {
   for_lines<T, T, Number>(
       pairs, to, [](const T* x, int64_t x_stride, const T* y, int64_t y_stride, int64_t count, Number* __restrict out) {
         int64_t i = 0;
@@ -87,6 +97,33 @@ void multiply_pairs(PairLines pairs, uint64_t, char* to) {
       });
 }
 
+// The same of factors that are normalised first.
+template <class T, class Number>
+void multiply_normals(PairLines p, const JoinInputs& in, char* to) {
+  const T* own = reinterpret_cast<const T*>(p.own);
+  const T* other = reinterpret_cast<const T*>(p.other);
+  Number* __restrict out = reinterpret_cast<Number*>(to);
+  const auto row_of = [&](int64_t i) { return norm_row<Number>(in.rows, in.row_words, p.first + i); };
+  for (int64_t line = 0; line < p.lines; ++line, own += p.own_pitch, other += p.other_pitch, out += p.count) {
+    const NormRow<Number> of_line = row_of(p.across ? line : 0);
+    int64_t i = 0;
+    if constexpr (is_vector_element<T>) {
+      constexpr int kWidth = kLanes<Number>;
+      if (p.across && p.own_stride == 1 && p.other_stride == 1) {
+        for (; i + kWidth <= p.count; i += kWidth) {
+          const Vector<Number> v = load_at<T, Number>(reinterpret_cast<const char*>(own), i) *
+                                   of_line.normal(load_at<T, Number>(reinterpret_cast<const char*>(other), i));
+          __builtin_memcpy(out + i, &v, sizeof(v));
+        }
+      }
+    }
+    for (; i < p.count; ++i) {
+      out[i] = NormalDot::join(element<Number>(own[i * p.own_stride]), element<Number>(other[i * p.other_stride]),
+                               p.across ? of_line : row_of(i));
+    }
+  }
+}
+
 // Walks on through the elements of one output in both tensors, or through those of neighbours.
 class PairCursor {
  public:
@@ -103,6 +140,7 @@ class PairCursor {
     other_.start(other + kept_offset(other_layout_, output) * other_size_);
     own_.move_to(k);
     other_.move_to(k);
+    k_ = k;
     neighbours_ = own_layout_.kept_dims ? kept(own_layout_).size - output % kept(own_layout_).size : 1;
   }
   // Outputs from this one on that follow one another along the innermost kept dim.
@@ -111,6 +149,7 @@ class PairCursor {
   void advance(int64_t count) {
     own_.advance(count);
     other_.advance(count);
+    k_ += count;
   }
   // From here on `count` elements, at most left(), of each of some neighbours: a line of each, or a line across them of
   // each element.
@@ -122,7 +161,9 @@ class PairCursor {
             kept_stride(own_layout_),
             kept_stride(other_layout_),
             neighbours,
-            count};
+            count,
+            k_,
+            /*across=*/false};
   }
   PairLines across(int64_t neighbours, int64_t count) const {
     return {own_.row(),
@@ -132,7 +173,9 @@ class PairCursor {
             reduced_stride(own_layout_),
             reduced_stride(other_layout_),
             count,
-            neighbours};
+            neighbours,
+            k_,
+            /*across=*/true};
   }
 
  private:
@@ -151,7 +194,7 @@ class PairCursor {
   const Layout &own_layout_, &other_layout_;
   int64_t own_size_, other_size_;
   Cursor own_, other_;
-  int64_t neighbours_ = 1;
+  int64_t neighbours_ = 1, k_ = 0;
 };
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

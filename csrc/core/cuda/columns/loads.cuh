@@ -93,8 +93,8 @@ template <class O, class In, class Acc, Access A>
 using BatchColumns = std::conditional_t<packs_columns<O, In, A>, Columns<uint32_t, kPackedWords>,
                                         Columns<BatchAcc<O, In, Acc>, column_width<In, A>()>>;
 
-template <class In, class Acc, Access A, class O, class Raw>
-__device__ __forceinline__ auto columns_of_load(O& op, const Raw& raw, const Source& source, int64_t row, int64_t n) {
+template <class In, class Acc, Access A, class O, class Raw, class From>
+__device__ __forceinline__ auto columns_of_load(O& op, const Raw& raw, const From& source, int64_t row, int64_t n) {
   BatchColumns<O, In, Acc, A> c;
   if constexpr (packs_columns<O, In, A>) {
     pack<In>(raw, c.e);

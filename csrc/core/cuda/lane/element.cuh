@@ -114,7 +114,7 @@ __device__ __forceinline__ T adapted(const T& x, const Source& source) {
 }
 
 template <class O>
-constexpr bool numbers_elements = O::needs_index || O::masks_missing;
+constexpr bool numbers_elements = O::needs_index || O::masks_missing || O::role == Role::NormalFactor;
 
 // Two neighbours, which one load takes, as they lie at a multiple of both.
 template <class In>

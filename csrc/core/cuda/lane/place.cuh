@@ -29,13 +29,15 @@ struct TwoPointers {
 template <class O>
 using Place = std::conditional_t<has_partner<O>, Two, int64_t>;
 template <class O, class In>
-using OtherElement = std::conditional_t<O::role == Role::Factor, In, Bool>;
+using OtherElement = std::conditional_t<multiplies(O::role), In, Bool>;
 template <class O, class In>
 using Pointer = std::conditional_t<has_partner<O>, TwoPointers<In, OtherElement<O, In>>, const In*>;
 
 struct TwoSources : Source {
   const void* other;
   uint64_t other_missing;  // bits of the partner's element beside a missing one
+  const void* rows;        // of NormalFactor, what a norm keeps of each, and of how many words
+  int row_words;
 };
 template <class O>
 using SourceOf = std::conditional_t<has_partner<O>, TwoSources, Source>;

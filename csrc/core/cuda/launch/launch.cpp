@@ -25,6 +25,9 @@ cudaError_t launch_operator(const Plan& plan, const Problem& p, const Buffers& b
 cudaError_t launch_plan(const Plan& plan, const Problem& p, const Buffers& b, cudaStream_t stream, bool dependent) {
   return with_operator(p.op, [&](auto tag) {
     using O = typename decltype(tag)::type;
+    if constexpr (O::role == Role::Factor) {
+      if (p.partner.role == Role::NormalFactor) return launch_operator<NormalDot>(plan, p, b, stream, dependent);
+    }
     if constexpr (has_mask<O>) {
       if (is_masked(p)) return launch_operator<Masked<gpu_kernels<O>>>(plan, p, b, stream, dependent);
     }

@@ -20,6 +20,8 @@ struct MapArgs {
   int64_t n, rows;
   double share;  // of an element: 1 / n
   Word epsilon, scale;
+  int64_t channel, groups, channels_of_row;
+  FastDivisor by_channel;  // of places in whole vectors, which number less than 2^31
   MapStrides along;
   MapIndex index;
   int log_lanes, log_warps, warp_rows, warp_chunks, rows_per_cta;

@@ -11,12 +11,23 @@ template <class M, class Word>
 __device__ __noinline__ Word uncommon_value(const AtPlace<Word>& at, const row_of_map<M, Word>& row) {
   return M::value(at, row);
 }
-template <class M, class Word>
-__device__ __forceinline__ Word value_of(const AtPlace<Word>& at, const row_of_map<M, Word>& row) {
+template <class M, class Word, int V>
+__device__ __forceinline__ void make_values_of(const AtPlace<Word> (&at)[V], const row_of_map<M, Word>& row,
+                                               Word (&y)[V]) {
   if constexpr (M::has_common_value) {
-    return M::is_common(at, row) ? M::common_value(at, row) : uncommon_value<M>(at, row);
+    bool are_common = true;
+#pragma unroll
+    for (const auto& place : at) are_common &= M::is_common(place, row);
+    if (!are_common) {
+#pragma unroll
+      for (int e = 0; e < V; ++e) y[e] = uncommon_value<M>(at[e], row);
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < V; ++e) y[e] = M::common_value(at[e], row);
   } else {
-    return M::value(at, row);
+#pragma unroll
+    for (int e = 0; e < V; ++e) y[e] = M::value(at[e], row);
   }
 }
 
@@ -42,8 +53,14 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   // The row's numbers, as far as the warp has them of a piece; in every one of the row's lanes.
   __device__ __forceinline__ void reduce(const Piece& p, const read_of_map<M, Word>& saved, int lanes,
                                          Acc (&total)[M::sums]) {
-    total[0] = reduce_one<0>(p, saved, lanes);
-    if constexpr (M::sums > 1) total[1] = reduce_one<1>(p, saved, lanes);
+    Acc set[M::sums][kSets];
+    if (are_vectors && is_whole(p)) {
+      reduce_loads<are_vectors>(p, saved, set);
+    } else {
+      reduce_loads<false>(p, saved, set);
+    }
+#pragma unroll
+    for (int k = 0; k < M::sums; ++k) total[k] = tree_of_row(set[k], lanes);
   }
 
   __device__ __forceinline__ void store(const Piece& p, const MapStrides& place, const row_of_map<M, Word>& row) {
@@ -84,7 +101,9 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   __device__ __forceinline__ void parameters_at(const Piece& p, int i, const void* parameters, Word missing,
                                                 Word (&to)[V]) const {
     const int64_t at = p.first + place_of(i);
-    if constexpr (!are_vectors) {
+    if constexpr (M::has_channels) {
+      channels_at(p, at, p.left - place_of(i), parameters, missing, to);
+    } else if constexpr (!are_vectors) {
       read_parameters<In>(parameters, a_.parameters, at, p.left - place_of(i), missing, to);
     } else if (parameters != nullptr) {
       widen_vector<In>(load16_kept(static_cast<const In*>(parameters) + at), to);
@@ -94,14 +113,27 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     }
   }
 
-  template <int Which>
-  __device__ __forceinline__ Acc reduce_one(const Piece& p, const read_of_map<M, Word>& saved, int lanes) {
-    Acc set[kSets];
-    if (are_vectors && is_whole(p)) {
-      reduce_loads<Which, are_vectors>(p, saved, set);
-    } else {
-      reduce_loads<Which, false>(p, saved, set);
+  // V places of whole vectors have one channel.
+  __device__ __forceinline__ void channels_at(const Piece& p, int64_t at, int count, const void* parameters,
+                                              Word missing, Word (&to)[V]) const {
+    Word value[V];
+#pragma unroll
+    for (Word& v : value) v = missing;
+    if (parameters != nullptr) {
+      if constexpr (are_vectors) {
+        const int64_t channel = p.channel + a_.by_channel.quotient(static_cast<uint32_t>(at));
+        const Word one = read_channel<In, Word>(parameters, a_.parameters, channel);
+#pragma unroll
+        for (Word& v : value) v = one;
+      } else {
+        read_channels<In>(parameters, a_.parameters, p.channel, at, count, a_.channel, value);
+      }
     }
+#pragma unroll
+    for (int e = 0; e < V; ++e) to[e] = value[e];
+  }
+
+  static __device__ __forceinline__ Acc tree_of_row(Acc (&set)[kSets], int lanes) {
     if constexpr (is_short) {
       return tree_of_lanes<O>(set, lanes);
     } else {
@@ -112,43 +144,52 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
       return tree_across_lanes<O>(set[0], 1, lanes);  // a shorter row has places of the first load alone
     }
   }
-  template <int Which, bool whole>
-  __device__ __forceinline__ void reduce_loads(const Piece& p, const read_of_map<M, Word>& saved, Acc (&set)[kSets]) {
+  template <bool whole>
+  __device__ __forceinline__ void reduce_loads(const Piece& p, const read_of_map<M, Word>& saved,
+                                               Acc (&set)[M::sums][kSets]) {
     bool are_plain = true;
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
-      set[s] = O::template identity<Acc>();
+#pragma unroll
+      for (int k = 0; k < M::sums; ++k) set[k][s] = O::template identity<Acc>();
       if (!whole && p.left <= place_of(s)) continue;  // this lane has no places there
-      Acc root[1];
+      Acc root[M::sums];
       are_plain &= combine_elements<O>(root, [&](auto& how, auto& to) {
-        std::decay_t<decltype(to[0])> leaf[V];
+        std::decay_t<decltype(to[0])> leaf[M::sums][V];
 #pragma unroll
         for (int i = s; i < kLoads; i += kSets) {
           if (!whole && p.left <= place_of(i)) break;
-          lift_load<Which, whole>(p, saved, i, i == s, how, leaf);
+          lift_load<whole>(p, saved, i, i == s, how, leaf);
         }
-        to[0] = tree_by(how, leaf);
+#pragma unroll
+        for (int k = 0; k < M::sums; ++k) to[k] = tree_by(how, leaf[k]);
       });
-      set[s] = root[0];
+#pragma unroll
+      for (int k = 0; k < M::sums; ++k) set[k][s] = root[k];
     }
     if constexpr (keeps) kept_ |= static_cast<unsigned>(are_plain) << p.number;
   }
 
   // Combines load i with what is there; the first one is all there is.
-  template <int Which, bool whole, class How, class Value>
+  template <bool whole, class How, class Value>
   __device__ __forceinline__ void lift_load(const Piece& p, const read_of_map<M, Word>& saved, int i, bool is_first,
-                                            How& how, Value (&to)[V]) {
+                                            How& how, Value (&to)[M::sums][V]) {
     AtPlace<Word> in[V];
     read<For::Numbers>(p, i, in);
-    Value lifted[V];
+    Value lifted[M::sums][V];
 #pragma unroll
     for (int e = 0; e < V; ++e) {
-      const Word number = M::template number<Which>(in[e], saved);
+      Word number[M::sums];
+      number[0] = M::template number<0>(in[e], saved);
+      if constexpr (M::sums > 1) number[1] = M::template number<1>(in[e], saved);
       const bool is_there = whole || are_vectors || place_of(i) + e < p.left;
-      lifted[e] = how.lift(is_there ? number : O::template identity<Word>());
-      to[e] = is_first ? lifted[e] : how.combine(to[e], lifted[e]);
+#pragma unroll
+      for (int k = 0; k < M::sums; ++k) {
+        lifted[k][e] = how.lift(is_there ? number[k] : O::template identity<Word>());
+        to[k][e] = is_first ? lifted[k][e] : how.combine(to[k][e], lifted[k][e]);
+      }
     }
-    if constexpr (keeps && std::is_same<How, Plain<Acc>>::value) this->keep(p, i, lifted);
+    if constexpr (keeps && std::is_same<How, Plain<Acc>>::value) this->keep(p, i, lifted[0]);
   }
 
   template <class Out>
@@ -204,8 +245,7 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     }
     AtPlace<Word> in[V];
     read<For::Values>(p, i, in);
-#pragma unroll
-    for (int e = 0; e < V; ++e) y[e] = value_of<M>(in[e], row);
+    make_values_of<M>(in, row, y);
   }
 
   unsigned kept_ = 0;  // a bit a piece: whether what was lifted of it is kept

@@ -29,8 +29,10 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
   const auto row_of = [&](int r) { return first_row + r * side_by_side; };
   const auto place_of = [&](int64_t row) { return a.index.at(row < a.rows ? row : 0); };
   const auto piece = [&](int r, int c) {
+    const int64_t row = row_of(r);
     return Piece(r * a.warp_chunks + c, (first_chunk + c) * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>,
-                 row_of(r) < a.rows ? a.n : 0);
+                 row < a.rows ? a.n : 0,
+                 M::has_channels ? (row - quotient(row, a.groups) * a.groups) * a.channels_of_row : 0);
   };
 
   if (a.meets == Meets::Cluster) arrive_in_cluster();
@@ -89,9 +91,11 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
         static_cast<Row*>(a.written)[row] = of_row;
       }
     }
-    const MapStrides place = place_of(row);
+    if constexpr (M::writes_values) {
+      const MapStrides place = place_of(row);
 #pragma unroll 1
-    for (int c = 0; c < a.warp_chunks; ++c) mine.store(piece(r, c), place, of_row);
+      for (int c = 0; c < a.warp_chunks; ++c) mine.store(piece(r, c), place, of_row);
+    }
   }
 }
 

@@ -9,11 +9,14 @@ namespace torch_reduce::cuda {
 // One lane's elements of a row of n, of a piece that begins at its place `first`.
 struct Piece {
   int number;
-  int64_t first;
-  int left;  // of the row from there on, as far as the lane may have them
+  int64_t first, channel;  // the first one of the row, where it has channels
+  int left;                // of the row from there on, as far as the lane may have them
 
-  __device__ __forceinline__ Piece(int piece, int64_t begin, int64_t n)
-      : number(piece), first(begin), left(static_cast<int>(max(int64_t{0}, min(n - begin, int64_t{kChunk})))) {}
+  __device__ __forceinline__ Piece(int piece, int64_t begin, int64_t n, int64_t first_channel)
+      : number(piece),
+        first(begin),
+        channel(first_channel),
+        left(static_cast<int>(max(int64_t{0}, min(n - begin, int64_t{kChunk})))) {}
 };
 
 template <class M, class In, class Word, Places places>
@@ -36,8 +39,8 @@ class LanePieces {
     if constexpr (M::reads_second) {
       copy(p, static_cast<const In*>(a_.second) + place.second, a_.along.second, seconds(p));
     }
-    fetch(p, M::reads_weight ? a_.weight : nullptr);
-    fetch(p, M::reads_bias ? a_.bias : nullptr);
+    fetch(p, M::reads_weight && !M::has_channels ? a_.weight : nullptr);
+    fetch(p, M::reads_bias && !M::has_channels ? a_.bias : nullptr);
   }
 
   // What x becomes before all else. Waits for copies.

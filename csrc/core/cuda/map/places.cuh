@@ -100,6 +100,21 @@ __device__ __forceinline__ void read_parameters(const void* parameters, DType ty
   for (int e = 0; e < V; ++e) to[e] = parameters != nullptr && e < count ? elements[e] : missing;
 }
 
+// The parameter of a channel.
+template <class In, class Word>
+__device__ __forceinline__ Word read_channel(const void* parameters, DType type, int64_t channel) {
+  return type == dtype_of<In>::value ? widen<Word>(static_cast<const In*>(parameters)[channel])
+                                     : static_cast<const Word*>(parameters)[channel];
+}
+// Those of places from `first` on, where channels of `size` places follow one another from `channel` on.
+template <class In, class Word, int V>
+__device__ __noinline__ void read_channels(const void* parameters, DType type, int64_t channel, int64_t first,
+                                           int count, int64_t size, Word (&to)[V]) {
+#pragma unroll
+  for (int e = 0; e < V; ++e) {
+    if (e < count) to[e] = read_channel<In, Word>(parameters, type, channel + quotient(first + e, size));
+  }
+}
 // The other way round than load_places().
 template <class In>
 __device__ __noinline__ void store_places(const uint4& vector, In* row, int64_t stride, int count) {

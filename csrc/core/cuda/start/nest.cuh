@@ -69,9 +69,8 @@ template <class O>
 SourceOf<O> sources_of(const Problem& p, const Buffers& b) {
   if constexpr (has_partner<O>) {
     uint64_t one = 0;  // what is missing is that factor of itself
-    if constexpr (O::role == Role::Factor)
-      one = with_element(p.in, [](auto e) -> uint64_t { return bits_of(one_of(e)); });
-    return {source_of<O>(p, b.in), b.other, one};
+    if constexpr (multiplies(O::role)) one = with_element(p.in, [](auto e) -> uint64_t { return bits_of(one_of(e)); });
+    return {source_of<O>(p, b.in), b.other, one, b.rows, p.partner.row_words};
   } else {
     return source_of<O>(p, b.in);
   }

@@ -29,7 +29,7 @@ bool is_pair_for_one_thread(const Layout& l) { return l.n < kAlone && l.outputs 
 PartnerPlan make_partner_plan(const Problem& p, int threads) {
   const Layout& l = p.layout;
   PartnerPlan plan;
-  plan.type = p.partner.role == Role::Factor ? p.compute : p.in;
+  plan.type = multiplies(p.partner.role) ? p.compute : p.in;
   plan.alone = threads <= 1 || is_pair_for_one_thread(l);
   plan.length = l.n;
   if (is_empty(p)) return plan;
@@ -54,7 +54,7 @@ Problem block_of(const Problem& p, const PartnerPlan& plan, int64_t width, int64
   l.n = length;
   if (width > 1) l.kept[l.kept_dims++] = {width, plan.across ? 1 : length, words};
   if (length > 1) l.reduced[l.reduced_dims++] = {length, plan.across ? width : 1};
-  const bool is_factor = p.partner.role == Role::Factor;
+  const bool is_factor = multiplies(p.partner.role);
   return {is_factor ? kAddition : p.op,
           p.mode,
           plan.type,

@@ -74,5 +74,7 @@ bool tiles_are_legal(const Problem& p);
 void plan_tiles(Plan& plan, bool vector, const Problem& p, const Gpu& gpu, const Constraint& c);
 
 void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu);
+// Where units leave a partial of each of many outputs: neighbouring threads have neighbouring outputs.
+FinishPlan finish_of_many(int64_t outputs, int64_t units);
 
 }  // namespace torch_reduce::planning

@@ -60,20 +60,19 @@ void plan_few_outputs(Plan& plan, const Problem& p, const Gpu& gpu) {
   f.grid = outputs * f.cluster;
 }
 
-// Neighbouring threads have neighbouring outputs.
-void plan_many_outputs(Plan& plan, const Problem& p) {
-  const int64_t outputs = p.layout.outputs;
-  FinishPlan& f = plan.finish_kernel;
-  f.padded_units = plan.units;
+}  // namespace
+
+FinishPlan finish_of_many(int64_t outputs, int64_t units) {
+  FinishPlan f;
+  f.padded_units = units;
   while (f.log_across < 5 && (int64_t{1} << f.log_across) < outputs) ++f.log_across;
   int64_t along = 1;
-  while (along * kFinishAtOnce < plan.units && (along << f.log_across) < kFinishThreads) along *= 2;
-  while (along * f.units_per_thread < plan.units) f.units_per_thread *= 2;
+  while (along * kFinishAtOnce < units && (along << f.log_across) < kFinishThreads) along *= 2;
+  while (along * f.units_per_thread < units) f.units_per_thread *= 2;
   f.block = static_cast<int>(std::max<int64_t>(along << f.log_across, kWarp));
   f.grid = ceil_div(outputs, int64_t{1} << f.log_across);
+  return f;
 }
-
-}  // namespace
 
 bool adds_atomically(const Problem& p) {
   return p.mode == Mode::Atomic && traits_of(p.op).adds && traits_of(p.op).ending == Ending::Own &&
@@ -93,9 +92,12 @@ void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu) {
     return;
   }
   plan.finish = Finish::Partials;
-  plan.finish_kernel.few_outputs =
-      plan.is<RowsPlan>() || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm);
-  plan.finish_kernel.few_outputs ? plan_few_outputs(plan, p, gpu) : plan_many_outputs(plan, p);
+  if (plan.is<RowsPlan>() || outputs <= on_all_sms(gpu, gpu.tuning.finish_few_outputs_per_sm)) {
+    plan.finish_kernel.few_outputs = true;
+    plan_few_outputs(plan, p, gpu);
+  } else {
+    plan.finish_kernel = finish_of_many(outputs, plan.units);
+  }
   plan.finish_kernel.carveout = carveout(plan, p, gpu);
   plan.scratch_bytes = outputs * plan.finish_kernel.padded_units * accumulator_bytes(p);
 }

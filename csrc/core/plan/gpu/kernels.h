@@ -17,7 +17,7 @@ struct Types {
   bool untyped;  // finds out the element type at run time
 };
 inline Types types_of(const Problem& p) {
-  return {traits_of_kernels(p.op, is_masked(p)), p.in, p.compute, p.tested, false};
+  return {traits_of_kernels(p.op, p.partner.role), p.in, p.compute, p.tested, false};
 }
 
 // Whether there are kernels for the element type itself: for those that are common with the compute type. Elements that
@@ -62,6 +62,9 @@ constexpr bool are_scalar(const Types& t) {
          !(t.op.has_wider_kernels && t.compute == DType::Float64 && t.in != t.compute);
 }
 
+// Sums over rows, most of which lie along memory, of places: by columns, or by single elements.
+constexpr bool are_of_columns(const Types& t) { return t.op.role == Role::NormalFactor; }
+
 constexpr bool have_rows(const Types& t, Access a) {
   const auto element = static_cast<int64_t>(size_of(t.in));
   switch (a) {
@@ -69,7 +72,7 @@ constexpr bool have_rows(const Types& t, Access a) {
       return true;
     case Access::Contiguous:
     case Access::Segmented:
-      return are_typed(t);
+      return are_typed(t) && !are_of_columns(t);
     case Access::Unaligned:
     case Access::UnalignedSegmented:
       return are_typed(t) && are_scalar(t) && element <= tuning::kRowsUnalignedElement;
@@ -84,7 +87,7 @@ constexpr bool have_rows(const Types& t, Access a) {
 constexpr bool have_short_rows(const Types& t, Access a) {
   if (a == Access::Strided) return true;
   if (a == Access::Unaligned) return are_typed(t) && are_scalar(t);
-  return (a == Access::Contiguous || a == Access::Segmented) && are_typed(t);
+  return (a == Access::Contiguous || a == Access::Segmented) && are_typed(t) && !are_of_columns(t);
 }
 
 constexpr bool have_columns(const Types& t, Access a) {

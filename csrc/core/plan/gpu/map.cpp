@@ -26,14 +26,15 @@ int64_t most_shared_bytes(const Gpu& gpu) {
   return std::max<int64_t>(gpu.shared_bytes, kLeast) - kBeside;
 }
 
-void choose_places(MapPlan& plan, const MapProblem& p, int64_t v) {
+void choose_places(MapPlan& plan, const MapProblem& p, const TraitsOfMap& map, int64_t v) {
   plan.reads_vectors =
       are_vectors(p, &MapStrides::x, p.in, p.alignment, v) && are_vectors(p, &MapStrides::second, p.in, p.alignment, v);
   plan.writes_vectors = are_vectors(p, &MapStrides::out, p.out, p.out_alignment, v);
   plan.masks_vectors = are_vectors(p, &MapStrides::mask, DType::Bool, p.mask_alignment, v);
-  const bool has_likely_types = p.parameters == p.in && (p.out == p.in || p.out == p.compute);
-  const bool vectors = plan.reads_vectors && plan.writes_vectors && p.n % v == 0 && has_likely_types;
-  if (vectors && p.parameter_alignment == kVectorBytes) plan.places = Places::Vectors;
+  const bool has_likely_result = !map.writes_values || (plan.writes_vectors && (p.out == p.in || p.out == p.compute));
+  const bool has_likely_parameters = map.has_channels ? p.channel % v == 0 && p.n < int64_t{1} << 31
+                                                      : p.parameters == p.in && p.parameter_alignment == kVectorBytes;
+  if (plan.reads_vectors && has_likely_result && has_likely_parameters && p.n % v == 0) plan.places = Places::Vectors;
 }
 
 // The lanes of a row in a warp, and the loads of a lane. Many short rows have few lanes each, as every lane computes
@@ -94,7 +95,7 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   const TraitsOfMap map = traits_of(p.map);
   const int bytes = static_cast<int>(size_of(p.in)), word = static_cast<int>(size_of(p.compute));
   const int64_t v = kVectorBytes / bytes, chunks = chunk_count(p.n);
-  choose_places(plan, p, v);
+  choose_places(plan, p, map, v);
   choose_lanes(plan, p, v, has_short_vectors(map.total_words > 0, word), gpu);
 
   const int piece_bytes = map_piece_bytes(map.reads_second, map.keeps_lifted && word == 4, plan.loads, bytes, word);

@@ -61,7 +61,8 @@ Shape inspect(const Problem& p) {
   const int64_t inner_reduced = l.reduced_dims ? l.reduced[l.reduced_dims - 1].stride : 1;
   bool kept_multiple = true;
   for (int d = 0; d < l.kept_dims; ++d) kept_multiple &= l.kept[d].in_stride % s.v == 0;
-  const bool rows_aligned = s.aligned && kept_multiple && inner_reduced == 1;
+  const bool rows_aligned =
+      s.aligned && kernels::have_rows(types, Access::Contiguous) && kept_multiple && inner_reduced == 1;
   const bool small_numbers = l.n < kSmallNumbers && l.outputs < kSmallNumbers;
   s.row_vector = rows_aligned && l.reduced_dims <= 1 && l.kept_dims <= 1;
   s.row_segmented =

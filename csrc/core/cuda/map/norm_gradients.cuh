@@ -1,0 +1,256 @@
+// The gradients of a norm in one pass over the rows: each row's own, and what weight and bias have of all rows.
+//
+// A CTA takes the rows of a few neighbouring leaves of the sums over the rows, one after the other; a warp has a chunk
+// of every row, and a lane the same places of each. So the lane adds up in registers what weight and bias have at its
+// places. Leaves that wait for their right neighbours are in shared memory.
+#pragma once
+
+#include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/lane/copy_groups.cuh"
+#include "core/cuda/map/meet.cuh"
+#include "core/plan/gpu/norm_gradients.h"
+#include "core/plan/tuning/norm_gradients.h"
+
+namespace torch_reduce::cuda {
+
+struct NormGradientsArgs {
+  const void *grad, *self, *weight, *rows;
+  void *out, *partials;                          // of each unit, the sums of every place
+  int64_t n, count;                              // of rows
+  int64_t grad_stride, self_stride, out_stride;  // from a row to the next
+  int log_warps, log_leaves;                     // of a row; of a unit
+};
+
+// The rows of a unit in the order in which they are added up: leaf by leaf, step by step.
+class UnitRows {
+ public:
+  __device__ __forceinline__ UnitRows(int64_t unit, int log_leaves, int64_t count)
+      : first_(order::first_element(unit << log_leaves)), count_(count), leaves_(1 << log_leaves) {}
+
+  __device__ __forceinline__ int64_t row() const { return first_ + leaf_ + step_ * kLeaves; }
+  __device__ __forceinline__ bool exists() const { return leaf_ < leaves_ && row() < count_; }
+  __device__ __forceinline__ int leaf() const { return leaf_; }
+  __device__ __forceinline__ bool ends_leaf() const { return step_ == kSteps - 1 || row() + kLeaves >= count_; }
+  __device__ __forceinline__ void advance() {
+    const bool ends = ends_leaf();
+    leaf_ += ends;
+    step_ = ends ? 0 : step_ + 1;
+  }
+
+ private:
+  int64_t first_, count_;
+  int leaves_, leaf_ = 0, step_ = 0;
+};
+
+// M: the derivative, of the gradient in first place and of what the norm was given in second place.
+template <class M, class In>
+struct NormGradients {
+  using Word = float;
+  using O = typename M::Reduces;
+  using Row = row_of_map<M, Word>;
+  using Read = read_of_map<M, Word>;
+  static constexpr int V = vector_width<In>, kLoads = kChunk / (kWarp * V), kSets = kLoads / kSteps;
+  static constexpr int kStages = tuning::kGradientStages;
+  static constexpr bool has_bias = !std::is_same<Read, RmsNorm::Row<Word>>::value;
+  static constexpr int kSums = 1 + has_bias;  // over the rows
+  using Sums = Word[kSums][kLoads][V];
+  // What a lane makes of a row's elements and needs once more.
+  struct Made {
+    Word normal[kLoads][V], scaled[kLoads][V];  // what the norm was given, normalised; the gradient times the weight
+  };
+
+  const NormGradientsArgs& a;
+  // At the lane's places, where elements are narrow; wider ones need the registers.
+  static constexpr bool keeps_weight = sizeof(In) == 2;
+  uint4 weight[keeps_weight ? kLoads : 1];
+  uint4* stages;  // [warp][stage][tensor][load][lane]
+  Word* levels;   // [warp][level][sum][place][lane]
+  int first;      // place of the lane
+
+  __device__ __forceinline__ NormGradients(const NormGradientsArgs& args, unsigned char* shared) : a(args) {
+    constexpr int kStaged = kStages * 2 * kLoads * kWarp;
+    const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
+    stages = reinterpret_cast<uint4*>(shared) + warp * kStaged + lane;
+    levels = reinterpret_cast<Word*>(shared + warps * kStaged * sizeof(uint4)) +
+             warp * (a.log_leaves * kSums * kChunk) + lane;
+    first = warp * kChunk + lane * V;
+    if constexpr (keeps_weight) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) weight[i] = load_weight(i);
+    }
+  }
+
+  __device__ __forceinline__ int place(int i) const { return first + i * kWarp * V; }
+  __device__ __forceinline__ bool exists(int i) const { return place(i) < a.n; }
+  __device__ __forceinline__ uint4& staged(int stage, int tensor, int i) const {
+    return stages[((stage * 2 + tensor) * kLoads + i) * kWarp];
+  }
+  __device__ __forceinline__ Word& waiting(int level, int sum, int i, int e) const {
+    return levels[(((level * kSums + sum) * kLoads + i) * V + e) * kWarp];
+  }
+
+  __device__ __forceinline__ void load(int stage, int64_t row) const {
+    const In* const grad = static_cast<const In*>(a.grad) + row * a.grad_stride;
+    const In* const self = static_cast<const In*>(a.self) + row * a.self_stride;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (exists(i)) {
+        copy16(&staged(stage, 0, i), grad + place(i));
+        copy16(&staged(stage, 1, i), self + place(i));
+      }
+    }
+  }
+  // What the row's own gradients need of it, as far as the warp has it; and adds what weight and bias have of it.
+  __device__ __forceinline__ void reduce(int stage, const Read& norm, Sums& sums, Made& made,
+                                         Word (&total)[M::sums]) const {
+    Word set[M::sums][kSets];
+#pragma unroll
+    for (int s = 0; s < kSets; ++s) {
+      Word leaf[M::sums][V];
+#pragma unroll
+      for (int i = s; i < kLoads; i += kSets) {
+        if (!exists(i)) break;
+        Word grad[V], self[V], factor[V];
+        widen_vector<In>(staged(stage, 0, i), grad);
+        widen_vector<In>(staged(stage, 1, i), self);
+        widen_vector<In>(keeps_weight ? weight[keeps_weight ? i : 0] : load_weight(i), factor);
+#pragma unroll
+        for (int e = 0; e < V; ++e) {
+          const Word normal = M::normal(self[e], norm), scaled = grad[e] * factor[e];
+          made.normal[i][e] = normal;
+          made.scaled[i][e] = scaled;
+          add(leaf[0][e], M::template number_of<0>(scaled, normal), i == s);
+          if constexpr (M::sums > 1) add(leaf[1][e], M::template number_of<1>(scaled, normal), i == s);
+          sums[0][i][e] += grad[e] * normal;
+          if constexpr (has_bias) sums[1][i][e] += grad[e];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < M::sums; ++k) set[k][s] = exists(s) ? tree<O>(leaf[k]) : O::template identity<Word>();
+    }
+#pragma unroll
+    for (int k = 0; k < M::sums; ++k) total[k] = tree_across_warp_and_sets<O, kSets>(set[k]);
+  }
+  __device__ __forceinline__ void store(int64_t row, const Made& made, const Row& of_row) const {
+    In* const out = static_cast<In*>(a.out) + row * a.out_stride;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (!exists(i)) break;
+      Word y[V];
+#pragma unroll
+      for (int e = 0; e < V; ++e) y[e] = M::value_of(made.scaled[i][e], made.normal[i][e], of_row);
+      write_vectors(out + place(i), y);
+    }
+  }
+
+  // f(sum, i, e) of all that the lane has.
+  template <class F>
+  __device__ __forceinline__ void for_places(F f) const {
+#pragma unroll
+    for (int sum = 0; sum < kSums; ++sum) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+#pragma unroll
+        for (int e = 0; e < V; ++e) f(sum, i, e);
+      }
+    }
+  }
+  // Of no row: adding to it changes no bit.
+  __device__ __forceinline__ void begin(Sums& sums) const {
+    for_places([&](int s, int i, int e) { sums[s][i][e] = O::template identity<Word>(); });
+  }
+  // The leaf's sums join those of the leaves before it.
+  __device__ __forceinline__ void push(int leaf, Sums& sums) const {
+    int level = 0;
+    for (; leaf >> level & 1; ++level) {
+      for_places([&](int s, int i, int e) { sums[s][i][e] = waiting(level, s, i, e) + sums[s][i][e]; });
+    }
+    if (level < a.log_leaves) for_places([&](int s, int i, int e) { waiting(level, s, i, e) = sums[s][i][e]; });
+  }
+  // Of so many leaves, of which the last may be missing.
+  __device__ __forceinline__ void finish(int leaves, Sums& sums) const {
+    if (leaves == 1 << a.log_leaves) return;
+    begin(sums);
+    for (int level = 0; level < a.log_leaves; ++level) {
+      if (leaves >> level & 1) {
+        for_places([&](int s, int i, int e) { sums[s][i][e] = waiting(level, s, i, e) + sums[s][i][e]; });
+      }
+    }
+  }
+  __device__ __forceinline__ void leave(int64_t unit, const Sums& sums) const {
+    Word* const to = static_cast<Word*>(a.partials) + unit * kSums * a.n;
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        if (exists(i)) write_vectors(to + s * a.n + place(i), sums[s][i]);
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ uint4 load_weight(int i) const {
+    if (a.weight != nullptr && exists(i)) return load16_kept(static_cast<const In*>(a.weight) + place(i));
+    Vector<In> ones;
+#pragma unroll
+    for (In& e : ones.e) e = Narrow<In, Word>::from(1);
+    return bit_cast<uint4>(ones);
+  }
+  static __device__ __forceinline__ void add(Word& to, Word x, bool is_first) { to = is_first ? x : to + x; }
+};
+
+template <class M, class In>
+__global__ void __maxnreg__(tuning::gradient_registers(NormGradients<M, In>::kSums))
+    norm_gradients(const __grid_constant__ NormGradientsArgs a) {
+  using Gradients = NormGradients<M, In>;
+  using Read = typename Gradients::Read;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ float slots[2][M::sums][tuning::kMapMostWarps];  // in turn: a row's are read while the next one's come
+  const Gradients mine(a, shared);
+  const int64_t unit = blockIdx.x;
+  UnitRows now(unit, a.log_leaves, a.count), ahead = now;
+  const auto load_ahead = [&](int stage) {
+    if (ahead.exists()) {
+      mine.load(stage, ahead.row());
+      ahead.advance();
+    }
+    commit_copies();
+  };
+  const auto norm_of = [&](const auto& rows) {
+    return rows.exists() ? static_cast<const Read*>(a.rows)[rows.row()] : Read{};
+  };
+
+  wait_for_previous_kernel();
+#pragma unroll
+  for (int stage = 0; stage < Gradients::kStages; ++stage) load_ahead(stage);
+  Read norm = norm_of(now);
+  typename Gradients::Sums sums;
+  typename Gradients::Made made;
+  mine.begin(sums);
+  int leaves = 0;
+#pragma unroll 1
+  for (int k = 0, stage = 0; now.exists(); ++k, stage = stage + 1 < Gradients::kStages ? stage + 1 : 0) {
+    auto next = now;
+    next.advance();
+    const Read of_next = norm_of(next);
+    wait_for_copies_but<Gradients::kStages - 1>();
+    float total[M::sums];
+    mine.reduce(stage, norm, sums, made, total);
+    load_ahead(stage);
+    if (a.log_warps > 0) across_warps<typename M::Reduces>(slots[k & 1], 1 << a.log_warps, total);
+    const auto of_row = M::finish(total, RowOf<float>{a.n, 0, 0, 1}, norm);
+    mine.store(now.row(), made, of_row);
+    if (now.ends_leaf()) {
+      mine.push(now.leaf(), sums);
+      leaves = now.leaf() + 1;
+      if (next.exists()) mine.begin(sums);
+    }
+    now = next;
+    norm = of_next;
+  }
+  allow_next_kernel();
+  mine.finish(leaves, sums);
+  mine.leave(unit, sums);
+}
+
+}  // namespace torch_reduce::cuda

@@ -1,0 +1,51 @@
+#include "core/plan/gpu/norm_gradients.h"
+
+#include "core/contract/integers.h"
+#include "core/contract/order.h"
+#include "core/plan/gpu/detail.h"
+#include "core/plan/tuning/norm_gradients.h"
+
+namespace torch_reduce {
+namespace {
+
+constexpr int64_t kVectorBytes = 16;
+
+bool is_legal(const MapProblem& p) {
+  const auto bytes = static_cast<int64_t>(size_of(p.in)), v = kVectorBytes / bytes;
+  const bool are_together = p.along.x == 1 && p.along.second == 1 && p.along.out == 1;
+  const bool are_vectors =
+      std::min({p.alignment, p.out_alignment, p.parameter_alignment}) == kVectorBytes && p.n % v == 0;
+  if (p.compute != DType::Float32 || p.out != p.in || p.parameters != p.in || !are_together || !are_vectors)
+    return false;
+  if (p.dims > 1) return false;
+  for (int d = 0; d < p.dims; ++d) {
+    const MapStrides& s = p.dim[d].stride;
+    if (s.x % v != 0 || s.second % v != 0 || s.out % v != 0) return false;
+  }
+  return p.n > kLeaves && p.n <= tuning::kGradientWarps * kChunk;
+}
+
+}  // namespace
+
+std::optional<NormGradientsPlan> make_norm_gradients_plan(const MapProblem& p, const Gpu& gpu) {
+  if (!is_legal(p)) return std::nullopt;
+  NormGradientsPlan plan;
+  const auto bytes = static_cast<int64_t>(size_of(p.in)), word = static_cast<int64_t>(size_of(p.compute));
+  plan.sums = traits_of(p.map).words_read == 3 ? 2 : 1;
+  plan.log_warps = log2_above(ceil_div(p.n, kChunk));
+  plan.block = planning::kWarp << plan.log_warps;
+  const int64_t leaves = leaf_count(p.rows);
+  plan.log_leaves = tuning::log_gradient_leaves(bytes);
+  while (plan.log_leaves > 0 && leaves >> plan.log_leaves < gpu.sms * tuning::kGradientCtasPerSm) --plan.log_leaves;
+  plan.units = ceil_div(leaves, int64_t{1} << plan.log_leaves);
+  plan.grid = plan.units;
+  const int64_t lane_bytes =
+      kChunk / planning::kWarp * (tuning::kGradientStages * 2 * bytes + plan.log_leaves * plan.sums * word);
+  plan.shared_bytes = plan.block * lane_bytes;
+  if (plan.shared_bytes > gpu.shared_bytes - (8 << 10) || plan.units > planning::kMaxGrid) return std::nullopt;
+  plan.finish = planning::finish_of_many(plan.sums * p.n, plan.units);
+  plan.scratch_bytes = plan.units * plan.sums * p.n * word;
+  return plan;
+}
+
+}  // namespace torch_reduce

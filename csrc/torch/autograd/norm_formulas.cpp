@@ -1,0 +1,118 @@
+#include "norm_formulas.h"
+
+#include <ATen/ATen.h>
+
+#include <numeric>
+
+#include "../dispatch/call.h"
+#include "../maps/call.h"
+#include "../maps/describe.h"
+
+namespace torch_reduce {
+
+using torch::autograd::variable_list;
+
+at::Tensor Norm::over_row(Op op, const at::Tensor& x) const {
+  at::DimVector dim(static_cast<size_t>(dims));
+  std::iota(dim.begin(), dim.end(), x.dim() - dims);
+  return call(Request{op, at::IntArrayRef(dim), /*keepdim=*/true, std::nullopt}, x);
+}
+
+at::Tensor Norm::beside(const at::Tensor& parameter, const at::Tensor& x) const {
+  if (channels == 0 || !parameter.defined()) return parameter;
+  const c10::SymInt groups = x.sym_size(1), each = channels / groups, size = x.sym_size(2) / each;
+  return parameter.reshape_symint({groups, each, 1})
+      .expand_symint({groups, each, size})
+      .reshape_symint({groups, x.sym_size(2)});
+}
+
+at::Tensor Norm::over_rows(const at::Tensor& x) const {
+  if (channels == 0) return sum_over_rows(x, dims);
+  const at::DimVector others{0, 2};
+  const at::Tensor of_channels = x.reshape_symint({x.sym_size(0), channels, x.sym_size(1) * x.sym_size(2) / channels});
+  return call(Request{Op::Sum, at::IntArrayRef(others), /*keepdim=*/false, compute_type_of_map(x.scalar_type())},
+              of_channels);
+}
+
+Normal normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row) {
+  at::Tensor x = self.to(row.scalar_type());
+  const auto word = [&](int64_t i) {
+    at::Tensor w = row.select(-1, i);
+    for (int64_t d = 0; d < norm.dims; ++d) w = w.unsqueeze(-1);
+    return w;
+  };
+  if (norm.centred) x = (x - word(0)) - word(1);
+  const at::Tensor inverse = word(norm.centred ? 2 : 0);
+  return {x * inverse, inverse};
+}
+namespace {
+
+// By differentiable operators.
+Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self) {
+  at::Tensor x = self.to(compute_type_of_map(self.scalar_type()));
+  if (norm.centred) x = x - norm.over_row(Op::Mean, x);
+  const at::Tensor inverse = (norm.over_row(Op::Mean, x * x) + norm.eps).sqrt().reciprocal();
+  return {x * inverse, inverse};
+}
+
+}  // namespace
+
+at::Tensor through_normal(const Norm& norm, const at::Tensor& h, const Normal& normal) {
+  const at::Tensor centred = norm.centred ? h - norm.over_row(Op::Mean, h) : h;
+  return (centred - normal.x * norm.over_row(Op::Mean, h * normal.x)) * normal.inverse;
+}
+
+namespace {
+
+// By the kernels.
+variable_list gradients_of(const Norm& norm, const at::Tensor& grad, const Kept& kept, Wanted wanted) {
+  variable_list gradients(3);
+  const auto& [x, w, row, type, weight_type, bias_type] = kept;
+  const std::optional<at::Tensor> weight = w.defined() ? std::optional(w) : std::nullopt;
+  const bool of_parameters = wanted[1] || wanted[2];
+  if (norm.channels > 0) {
+    if (wanted[0]) gradients[0] = group_norm_gradient(grad, x, row, weight);
+    if (of_parameters) {
+      const at::DimVector batch{0};
+      const at::Tensor both = call(Request{Op::Sum, at::IntArrayRef(batch), /*keepdim=*/false, std::nullopt},
+                                   channel_sums(grad, x, row, norm.channels));
+      gradients[1] = both.select(1, 1);
+      gradients[2] = both.select(1, 0);
+    }
+  } else if (wanted[0] && of_parameters) {
+    const auto [of_x, sums] = norm_gradients(grad, x, row, norm.dims, weight);
+    gradients = {of_x, sums.select(0, 0), norm.centred ? sums.select(0, 1) : at::Tensor()};
+  } else {
+    if (wanted[0]) gradients[0] = norm_gradient(norm.centred, grad, x, row, norm.dims, weight);
+    if (wanted[1]) gradients[1] = norm_weight_gradient(grad, x, row, norm.dims);
+    if (wanted[2]) gradients[2] = norm.over_rows(grad);
+  }
+  return gradients;
+}
+// Of a gradient that is to be differentiated itself: by differentiable operators.
+variable_list differentiable_gradients_of(const Norm& norm, const at::Tensor& grad, const Kept& kept, Wanted wanted) {
+  variable_list gradients(3);
+  const auto& [x, w, row, type, weight_type, bias_type] = kept;
+  const at::Tensor g = grad.to(compute_type_of_map(type));
+  const Normal normal = differentiable_normal_of(norm, x);
+  if (wanted[0]) gradients[0] = through_normal(norm, w.defined() ? g * norm.beside(w, x) : g, normal).to(type);
+  if (wanted[1]) gradients[1] = norm.over_rows(g * normal.x);
+  if (wanted[2]) gradients[2] = norm.over_rows(g);
+  return gradients;
+}
+
+}  // namespace
+
+variable_list gradients_of(const Norm& norm, const at::Tensor& grad, const Kept& kept, Wanted wanted, bool again) {
+  variable_list gradients(norm.centred ? 3 : 2);
+  if (!grad.defined()) return gradients;
+  const variable_list all =
+      again ? differentiable_gradients_of(norm, grad, kept, wanted) : gradients_of(norm, grad, kept, wanted);
+  const at::ScalarType types[] = {kept.type, kept.weight_type, kept.bias_type};
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (wanted[i]) gradients[i] = all[i].to(types[i]);
+  }
+  return gradients;
+}
+
+}  // namespace torch_reduce

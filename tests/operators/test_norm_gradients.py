@@ -1,0 +1,129 @@
+"""Gradients of norms by their model, to the bit: of weight and bias over all rows, alone and in one pass with the
+tensor's own, whatever the layout."""
+
+import pytest
+import torch
+from map_cases import DTYPES, inputs_of, row_model, special, values
+
+from torch_reduce.map_model import map_model, norm_weight_gradient
+from torch_reduce.model import model
+from torch_reduce.nn import functional
+from torch_reduce.testing import assert_same_bits
+
+NORMS = ["rms_norm", "layer_norm"]
+EPS = 1e-5
+every_norm = pytest.mark.parametrize("name", NORMS)
+every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
+ops = torch.ops.reduce
+
+
+def laid_out(t, layout):
+    """The same elements elsewhere: as they are, behind an odd number of elements, down the columns, with gaps."""
+    if layout == "unaligned":
+        flat = torch.empty(t.numel() + 1, dtype=t.dtype, device=t.device)
+        return flat[1:].view(t.shape).copy_(t)
+    if layout == "across":
+        return t.mT.contiguous().mT
+    if layout == "gaps":
+        wide = torch.empty(*t.shape[:-1], t.shape[-1] + 8, dtype=t.dtype, device=t.device)
+        return wide[..., : t.shape[-1]].copy_(t)
+    return t
+
+
+@every_norm
+@every_dtype
+def test_weights(device, name, dtype):
+    layouts = ["contiguous", "unaligned", "across", "gaps"]
+    for i, (rows, n) in enumerate(((1, 5), (7, 16), (256, 40), (300, 33), (1025, 64), (2500, 8), (30, 9000))):
+        x, grad = values(rows, n, dtype, start=n), values(rows, n, dtype, start=n + 1)
+        x = special(x) if i == 3 else x
+        row = row_model(x, map=name, eps=EPS).to(device)
+        expected = norm_weight_gradient(grad, x, map=name, eps=EPS)
+        for of_grad, of_x in ((layouts[0], layouts[0]), (layouts[i % 4], layouts[(i + 1) % 4])):
+            given = laid_out(grad.to(device), of_grad), laid_out(x.to(device), of_x)
+            assert_same_bits(ops._norm_weight_backward(*given, row, 1), expected, f"{rows} {n} {of_grad} {of_x}")
+
+
+@every_norm
+def test_several_dims(device, name):
+    """Rows are numbered through all dims before them, and places through all of theirs."""
+    x = values(1, 3 * 50 * 6 * 7, torch.float32)[0].view(3, 50, 6, 7)
+    grad = values(1, x.numel(), torch.float32, start=4)[0].view(50, 3, 6, 7).transpose(0, 1)
+    row = row_model(x.flatten(2), map=name, eps=EPS)
+    expected = norm_weight_gradient(grad.flatten(2), x.flatten(2), map=name, eps=EPS)
+    given = grad.to(device), x.to(device), row.to(device), 2
+    assert_same_bits(ops._norm_weight_backward(*given), expected.view(6, 7))
+    of_x, sums = ops._norm_gradients(*given, None)
+    assert_same_bits(sums[0], expected.view(6, 7))
+    moved = map_model(grad.flatten(2), map=f"{name}_backward", second=x.flatten(2), eps=EPS)
+    assert_same_bits(of_x, moved.view(x.shape))
+
+
+@every_norm
+@every_dtype
+def test_one_pass(device, name, dtype):
+    for i, (rows, n) in enumerate(
+        (
+            (1, 264),
+            (3, 1024),
+            (17, 1032),
+            (5, 8192),
+            (255, 320),
+            (300, 512),
+            (1025, 264),
+            (2100, 272),
+            (20, 100),
+            (4, 9000),
+        )
+    ):
+        x = values(rows, n, dtype, start=i)
+        inputs = inputs_of(f"{name}_backward", special(x) if i == 2 else x, affine=i % 4 > 0)
+        layout = ["contiguous", "gaps", "unaligned"][i % 3]
+        given = [laid_out(t.to(device), layout) for t in (inputs.x, inputs.second)]
+        weight = None if inputs.weight is None else inputs.weight.to(device)
+        of_x, sums = ops._norm_gradients(*given, inputs.row.to(device), 1, weight)
+        case = f"{name} {rows} {n} {dtype} {layout}"
+        assert_same_bits(of_x, inputs.expected, case)
+        assert_same_bits(sums[0], norm_weight_gradient(inputs.x, inputs.second, map=name, eps=inputs.eps), case)
+        if name == "layer_norm":
+            wide = inputs.x.to(sums.dtype)
+            assert_same_bits(sums[1], model(wide, [0], op="sum"), case)
+
+
+@every_norm
+def test_weights_of_another_type(device, name):
+    inputs = inputs_of(f"{name}_backward", values(40, 512, torch.bfloat16))
+    given = [t.to(device) for t in (inputs.x, inputs.second, inputs.row)]
+    assert_same_bits(ops._norm_gradients(*given, 1, inputs.weight.float().to(device))[0], inputs.expected)
+
+
+@every_norm
+def test_no_rows(device, name):
+    words = 1 if name == "rms_norm" else 3
+    x, row = torch.ones(0, 300, device=device), torch.ones(0, words, device=device)
+    assert_same_bits(ops._norm_weight_backward(x, x, row, 1), torch.zeros(300))
+    of_x, sums = ops._norm_gradients(x, x, row, 1, None)
+    assert of_x.shape == x.shape
+    assert_same_bits(sums, torch.zeros(1 + (words == 3), 300))
+
+
+@every_norm
+def test_a_step_has_them(device, name):
+    """Of all that is wanted, and of each alone."""
+    x, grad = (values(300, 512, torch.bfloat16, start=s).to(device) for s in (0, 1))
+    parameters = [values(1, 512, torch.bfloat16, start=s)[0].to(device) for s in (2, 3)][: 1 + (name == "layer_norm")]
+
+    def gradients(wanted):
+        given = [t.detach().clone().requires_grad_(i in wanted) for i, t in enumerate((x, *parameters))]
+        y = getattr(functional, name)(given[0], (512,), *given[1:])
+        return torch.autograd.grad(y, [given[i] for i in wanted], grad)
+
+    together = gradients(range(1 + len(parameters)))
+    for i, expected in enumerate(together):
+        assert_same_bits(gradients([i])[0], expected, f"{i}")
+    assert_same_bits(
+        together[1],
+        norm_weight_gradient(
+            grad, x, map=name, eps=torch.finfo(torch.float32).eps if name == "rms_norm" else 1e-5
+        ).bfloat16(),
+    )
