@@ -6,7 +6,6 @@
 #include "core/cpu/exact/ieee.h"
 #include "core/cpu/exact/parts.h"
 #include "core/cpu/exact/rounding.h"
-#include "core/cpu/simd/copy_tile.h"
 #include "core/cpu/simd/lanes.h"
 #include "core/plan/cpu/exact.h"
 
@@ -108,11 +107,18 @@ class Sums {
 
   // Of sums that have kLine places one after the other, to one place each.
   void fold(int64_t count) {
-    transpose(high_, count);
-    transpose(low_, count);
-    transpose(sum_, count);
-    if constexpr (has_rest) transpose(error_, count);
-    for (int64_t half = kLine / 2; half > 0; half /= 2) merge(half * count);
+    for (int64_t places = kLine / 2 * count; places >= count; places /= 2) {
+      TR_VECTORIZE
+      for (int64_t j = 0; j < places; ++j) high_[j] = larger(high_[2 * j], high_[2 * j + 1]);
+      TR_VECTORIZE
+      for (int64_t j = 0; j < places; ++j) low_[j] = smaller(low_[2 * j], low_[2 * j + 1]);
+      TR_VECTORIZE
+      for (int64_t j = 0; j < places; ++j) {
+        double error = 0;
+        sum_[j] = two_sum(sum_[2 * j], sum_[2 * j + 1], error);
+        if constexpr (has_rest) error_[j] = error_[2 * j] + error_[2 * j + 1] + error;
+      }
+    }
   }
 
   // Sums j and j + count become sum j.
@@ -234,14 +240,6 @@ class Sums {
       store(two_sum(load<double>(sums), sum[d] - begin[d], error), sums);
       store(load<double>(errors) + (lost[d] + error), errors);
     }
-  }
-
-  template <class U>
-  static void transpose(U* x, int64_t count) {
-    using Word = std::conditional_t<sizeof(U) == 2, uint16_t, std::conditional_t<sizeof(U) == 4, uint32_t, uint64_t>>;
-    U copy[kMostSums];
-    __builtin_memcpy(copy, x, count * kLine * sizeof(U));
-    copy_tile<Word>(reinterpret_cast<const char*>(copy), kLine, 1, count, kLine, reinterpret_cast<char*>(x));
   }
 
   static TR_HD Bits magnitude_of(const T& x) {
