@@ -180,30 +180,37 @@ TR_HD V each_word(const V& a, const V& b, F f) {
   }
 }
 
-// Words of accumulators side by side, from a vector of each, and back. Of two words by shuffles.
+// Words of accumulators side by side in memory, from a vector of each, and back. Of two words by shuffles, and by whole
+// vectors: GCC 12 copies 32 bytes to an array in halves, for which a load of all of them waits.
 template <class Word, int Words>
-TR_HD void interleave(const Vector<Word> (&word)[Words], Word* out) {
+TR_HD void interleave(const Vector<Word> (&word)[Words], void* out) {
   if constexpr (Words == 2) {
     constexpr std::make_integer_sequence<int, kLanes<Word>> lanes{};
-    const Vector<Word> both[] = {alternating<0>(word[0], word[1], lanes), alternating<1>(word[0], word[1], lanes)};
-    __builtin_memcpy(out, both, sizeof(both));
+    const auto lower = alternating<0>(word[0], word[1], lanes), upper = alternating<1>(word[0], word[1], lanes);
+    __builtin_memcpy(out, &lower, sizeof(lower));
+    __builtin_memcpy(static_cast<char*>(out) + sizeof(lower), &upper, sizeof(upper));
   } else {
+    Word side_by_side[Words * kLanes<Word>];
     for (int lane = 0; lane < kLanes<Word>; ++lane) {
-      for (int w = 0; w < Words; ++w) out[lane * Words + w] = word[w][lane];
+      for (int w = 0; w < Words; ++w) side_by_side[lane * Words + w] = word[w][lane];
     }
+    __builtin_memcpy(out, side_by_side, sizeof(side_by_side));
   }
 }
 template <class Word, int Words>
-TR_HD void take_apart(const Word* x, Vector<Word> (&word)[Words]) {
+TR_HD void take_apart(const void* x, Vector<Word> (&word)[Words]) {
   if constexpr (Words == 2) {
     constexpr std::make_integer_sequence<int, kLanes<Word>> lanes{};
-    Vector<Word> both[2];
-    __builtin_memcpy(both, x, sizeof(both));
-    word[0] = every_other<0, 1>(both[0], both[1], lanes);
-    word[1] = every_other<1, 1>(both[0], both[1], lanes);
+    Vector<Word> lower, upper;
+    __builtin_memcpy(&lower, x, sizeof(lower));
+    __builtin_memcpy(&upper, static_cast<const char*>(x) + sizeof(lower), sizeof(upper));
+    word[0] = every_other<0, 1>(lower, upper, lanes);
+    word[1] = every_other<1, 1>(lower, upper, lanes);
   } else {
+    Word side_by_side[Words * kLanes<Word>];
+    __builtin_memcpy(side_by_side, x, sizeof(side_by_side));
     for (int lane = 0; lane < kLanes<Word>; ++lane) {
-      for (int w = 0; w < Words; ++w) word[w][lane] = x[lane * Words + w];
+      for (int w = 0; w < Words; ++w) word[w][lane] = side_by_side[lane * Words + w];
     }
   }
 }
@@ -215,10 +222,8 @@ TR_HD void store_lanes(const Lanes<Op, Acc>& v, Acc* out) {
   } else {
     using Word = word_of<Acc>;
     Vector<Word> word[words_of<Acc>];
-    Word side_by_side[words_of<Acc> * kLanes<Acc>];
     __builtin_memcpy(word, &v, sizeof(v));
-    interleave<Word>(word, side_by_side);
-    __builtin_memcpy(out, side_by_side, sizeof(v));
+    interleave<Word>(word, out);
   }
 }
 
@@ -230,9 +235,7 @@ TR_HD Lanes<Op, Acc> load_lanes(const Acc* x) {
   } else {
     using Word = word_of<Acc>;
     Vector<Word> word[words_of<Acc>];
-    Word side_by_side[words_of<Acc> * kLanes<Acc>];
-    __builtin_memcpy(side_by_side, x, sizeof(v));
-    take_apart<Word>(side_by_side, word);
+    take_apart<Word>(x, word);
     __builtin_memcpy(&v, word, sizeof(v));
   }
   return v;
