@@ -151,6 +151,18 @@ def test_integers(device, scan, dtype):
 
 
 @pytest.mark.parametrize("scan", [scan for scan in SCANS if SCANS[scan].gives_pair])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int32], ids=str)
+def test_extremes_that_change_often(capability, scan, dtype):
+    """Every element is one of a few, of which equal ones follow; what beats all comes late, if at all."""
+    few = [math.nan, math.inf, -math.inf, 1.0, 0.5, 0.0, -0.0, -0.5, -1.0] if dtype.is_floating_point else [-7, 0, 7]
+    for n in (31, 32, 33, 200, 300):
+        x = torch.tensor(few, dtype=dtype)[torch.from_numpy(splitmix(10 * n).astype("int64") % len(few))].view(10, n)
+        x[:5] = torch.where(x[:5] == x[:5], x[:5], 0).sort(1, descending=scan == "cummin")[0]
+        x[1, n // 2] = few[0]
+        check(x, 1, scan, what=capability)
+
+
+@pytest.mark.parametrize("scan", [scan for scan in SCANS if SCANS[scan].gives_pair])
 def test_indices_are_those_of_torch(device, scan):
     """The last of what is equal, NaN and zeros of both signs too."""
     choice = torch.tensor([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1.0, -1.0, 2.0])

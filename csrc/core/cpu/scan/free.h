@@ -3,6 +3,8 @@
 #pragma once
 
 #include "core/cpu/scan/job.h"
+#include "core/cpu/scan/prefix_max.h"
+#include "core/cpu/simd/extremes.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
@@ -50,8 +52,8 @@ class FreeScan {
   }
 
  private:
-  // As wide as an element, for vectors.
-  using Flag = std::conditional_t<sizeof(number_of<Acc>) == 4, int32_t, int64_t>;
+  using Number = number_of<Acc>;
+  static constexpr int64_t kAtOnce = 32;
 
   // Whether an element surely changes nothing. Most change none of the extremes before them.
   static TR_HD bool stays(const Acc& last, number_of<Acc> x) {
@@ -62,20 +64,60 @@ class FreeScan {
     }
   }
   // Elements from number `at` on, behind `last`: the new last.
-  static Acc along(const number_of<Acc>* x, int64_t at, int64_t count, Acc last, Acc* value) {
-    constexpr int64_t kAtOnce = O::selects ? 32 : 1;
+  static Acc along(const Number* x, int64_t at, int64_t count, Acc last, Acc* value) {
     int64_t i = 0;
-    for (; i + kAtOnce <= count; i += kAtOnce) {
-      Flag any = 0;
-      for (int64_t j = 0; j < kAtOnce; ++j) any |= stays(last, x[i + j]) ? Flag(0) : Flag(1);
-      for (int64_t j = 0; j < kAtOnce; ++j) {
-        if (any) last = O::combine(last, lifted(x[i + j], at + i + j));
-        value[i + j] = last;
+    if constexpr (O::selects) {
+      for (; i + kAtOnce <= count; i += kAtOnce) {
+        Key any = 0;
+        for (int64_t j = 0; j < kAtOnce; ++j) any |= stays(last, x[i + j]) ? Key(0) : Key(1);
+        if (any) {
+          last = extremes(x + i, at + i, last, value + i);
+        } else {
+          for (int64_t j = 0; j < kAtOnce; ++j) value[i + j] = last;
+        }
       }
     }
     for (; i < count; ++i) value[i] = last = O::combine(last, lifted(x[i], at + i));
     return last;
   }
+
+  // Extremes are the largest of keys, integers as wide as an element.
+  using Key = std::conditional_t<sizeof(Number) == 4, int32_t, int64_t>;
+  static constexpr Key kOfNaN = std::numeric_limits<Key>::max();
+  static TR_HD Key key_of_number(Number x) {
+    if constexpr (O::needs_index) {
+      return O::lift(x, 0).key;
+    } else {
+      const Key bits = bit_cast<Key>(x), order = std::is_integral<Number>::value ? bits : ordered_key(bits);
+      return x != x ? kOfNaN : O::is_max ? order : ~order;
+    }
+  }
+  static TR_HD Acc number_of_key(Key key) {
+    const Key order = O::is_max ? key : ~key;
+    return bit_cast<Acc>(std::is_integral<Number>::value ? order : ordered_key(order));
+  }
+
+  // kAtOnce elements, from number `at` on.
+  static Acc extremes(const Number* x, int64_t at, const Acc& last, Acc* value) {
+    Key key[kAtOnce], largest[kAtOnce];
+    for (int64_t j = 0; j < kAtOnce; ++j) largest[j] = key[j] = key_of_number(x[j]);
+    if constexpr (O::needs_index) {
+      using Index = decltype(last.ahead);
+      prefix_max(largest, last.key);
+      Index place[kAtOnce];
+      for (int64_t j = 0; j < kAtOnce; ++j) place[j] = key[j] == largest[j] ? static_cast<Index>(at + j) : Index(0);
+      prefix_max(place, last.ahead);
+      for (int64_t j = 0; j < kAtOnce; j += kLanes<Key>) {
+        const Vector<Key> words[] = {load(largest + j), reinterpret_cast<Vector<Key>>(load(place + j))};
+        interleave<Key>(words, value + j);
+      }
+    } else {
+      prefix_max(largest, key_of_number(last));
+      for (int64_t j = 0; j < kAtOnce; ++j) value[j] = number_of_key(largest[j]);
+    }
+    return value[kAtOnce - 1];
+  }
+
   static TR_HD Acc lifted(number_of<Acc> x, int64_t index) {
     if constexpr (O::needs_index) {
       return O::lift(x, index);
