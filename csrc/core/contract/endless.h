@@ -31,6 +31,14 @@ TR_HD EndlessSum square(Endless x) {
 // same bits in fp64. 0 changes nothing beside them.
 constexpr double kLeastPlain = 0x1p-511, kMostPlain = 0x1p480;
 
+// Whether what is combined has an exponent of its own, which has no end.
+template <class Acc>
+constexpr bool is_scaled = false;
+template <class T>
+constexpr bool is_scaled<order::Scaled<T>> = true;
+template <>
+constexpr bool is_scaled<EndlessSum> = true;
+
 // Below all others.
 constexpr TR_HD EndlessSum no_square() { return {{0, -order::kLastExponent<int64_t>}}; }
 

@@ -7,6 +7,7 @@
 #include "core/cpu/transposed/strip_group.h"
 #include "core/cpu/tree/chunks.h"
 #include "core/cpu/tree/endless.h"
+#include "core/cpu/tree/in_words.h"
 #include "core/cpu/tree/places.h"
 #include "core/problem/problem.h"
 
@@ -127,7 +128,7 @@ constexpr bool are_read =
         : has_vectors<Op, word_of<Acc>> && (has_vectors<Op, Acc> || std::is_same<Acc, EndlessSum>::value);
 
 template <class Op>
-Elements<EndlessSum> endless() {
+Elements<EndlessSum> reading_endless() {
   using Trees = EndlessTrees<Op>;
   Elements<EndlessSum> e = converting<Op, double, EndlessSum>();
   e.leaves = Trees::leaves;
@@ -149,7 +150,10 @@ Elements<Acc> common() {
   } else if constexpr (!are_read<Op, Acc>) {
     return converting<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, EndlessSum>::value) {
-    return std::is_same<T, double>::value ? endless<Op>() : Elements<Acc>{};
+    if constexpr (std::is_same<T, double>::value) return reading_words<Op, T, Acc, reading_endless<Op>>();
+    return {};
+  } else if constexpr (is_scaled<Acc>) {
+    return reading_words<Op, T, Acc, reading<Op, T, Acc>>();
   } else {
     return reading<Op, T, Acc>();
   }

@@ -28,6 +28,14 @@ constexpr int kMostRowsAtOnce = 8;
 // Rare operators have half as many loops: what they combine takes longer than touching partial results.
 template <class Op>
 constexpr int kRowsAtOnce = Op::has_few_kernels ? kMostRowsAtOnce / 2 : kMostRowsAtOnce;
+// Rows that one call of Elements::leaves takes: of what has an exponent of its own, more words are combined before they
+// get one (tree/in_words.h). It takes trees of as many levels.
+constexpr int kMostRowsOfCall = 16;
+template <class Op, class Acc>
+constexpr int kRowsOfCall = is_scaled<Acc> ? kMostRowsOfCall : kRowsAtOnce<Op>;
+constexpr int kReadTreeLevels = 4;
+template <class Acc>
+constexpr int kTreeLevels = is_scaled<Acc> ? 6 : kReadTreeLevels;
 
 // How many chunks one call of `chunks` may take at most where the order is free.
 constexpr int64_t kFreeChunks = 64;
@@ -73,12 +81,12 @@ struct Elements {
   void (*convert)(const char* x, int64_t stride, int64_t count, int64_t index, int64_t step, double order,
                   Acc* out) = nullptr;
   // out[i] = the tree over leaves of which each combines `steps` rows in sequence: row x[leaf * steps + step][i].
-  // Leaves are a power of two and have kRowsAtOnce<Op> rows at most.
+  // Leaves are a power of two and have kRowsOfCall<Op, Acc> rows at most.
   void (*leaves)(const char* const* x, int steps, int leaves, int64_t count, Acc* out) = nullptr;
   // out[column] of a chunk of at least one row, `pitch` bytes apart, of adjacent columns that have kFewestBlockBytes in
   // a row at least. Null for integers, and for extremes without ExtremeVectors.
   void (*blocks)(const char* x, int64_t pitch, int64_t rows, int64_t width, Acc* out) = nullptr;
-  // out[i] = the tree of the 2^levels elements from x[i << levels] on; levels is at most 4.
+  // out[i] = the tree of the 2^levels elements from x[i << levels] on; levels is at most kTreeLevels<Acc>.
   void (*trees)(const char* x, int levels, int64_t count, Acc* out) = nullptr;
   // Of a chunk of `group` adjacent columns, whose rows s * 256 .. s * 256 + 255 are at x[s], out[subtree][column].
   // can_group() says which groups there are. Only the first `steps` (2 or 4) of x are read. Lines `prefetch` bytes

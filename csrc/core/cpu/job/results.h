@@ -21,6 +21,8 @@ template <class Op, class Acc>
 TR_HD auto finish_of(const Acc& value, count_of<Op> n) {
   if constexpr (Op::has_order) {
     return call_finish<Op>(value, n);
+  } else if constexpr (Op::multiplies && is_scaled<Acc>) {  // most are words, of which finish() has nothing to make
+    return value.exponent == 0 ? static_cast<double>(value.significand) : Op::finish(value, n);
   } else {
     return Op::finish(value, n);
   }

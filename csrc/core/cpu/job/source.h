@@ -116,22 +116,23 @@ class Source {
   }
 
   // How many leaves from `leaf` on, an aligned power of two, one call of leaves() of elements can read: they have as
-  // many elements each, and kRowsAtOnce<Op> together at most. 0 if there are none.
+  // many elements each, and so many together at most. 0 if there are none.
   int leaves_at_once(int64_t k, int64_t leaf, int* steps) const {
     const int64_t rows = smaller(layout_.n - k, kChunk), rest = rows % kLeaves;
     *steps = static_cast<int>(rows / kLeaves + (leaf < rest));
     if (*steps == 0 || elements_.leaves == nullptr) return 0;
     const int64_t same = (leaf < rest ? rest : kLeaves) - leaf;
+    const int most = column_stride_ == 1 ? kRowsOfCall<Op, Acc> : kRowsAtOnce<Op>;
     int count = 1;
     // Without a division: counts are powers of two.
-    while (2 * count * *steps <= kRowsAtOnce<Op> && (leaf & (2 * count - 1)) == 0 && 2 * count <= same) count *= 2;
+    while (2 * count * *steps <= most && (leaf & (2 * count - 1)) == 0 && 2 * count <= same) count *= 2;
     return count;
   }
 
   // The tree over the leaves that leaves_at_once() counted: out[column]. With `prefetch`, the next ones are fetched.
   // Columns that are not adjacent in memory are copied to `copies`, which has room for these rows.
   void read_leaves(int64_t k, int64_t leaf, int leaves, int steps, bool prefetch, char* copies, Acc* out) const {
-    const char* rows[kRowsAtOnce<Op>];
+    const char* rows[kRowsOfCall<Op, Acc>];
     for (int s = 0; s < steps; ++s) locate(k + leaf + s * kLeaves, leaves, rows + s, steps);
     if (column_stride_ != 1) {
       for (int r = 0; r < leaves * steps; ++r, copies += width_ * elements_.size) {

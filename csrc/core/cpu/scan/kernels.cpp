@@ -50,7 +50,7 @@ template <class O, class Acc>
 void scan_in(const Problem& p, const ScanPlan& plan, const char* in, char* out, const Threads& threads) {
   using Word = word_of<Acc>;
   Write<Word> write_words = nullptr;
-  if constexpr (multiplies_plain<O, Acc>) write_words = writer_to<PlainProduct, Word>(p.out);
+  if constexpr (multiplies_plain<O, Acc>) write_words = writer_to<Product, Word>(p.out);
   const ScanJob<O, Acc> job{
       p, plan, scan_reader_of<O, number_of<Acc>>(p), scan_writer_to<O, Acc>(p), write_words, in, out, nullptr};
   if constexpr (order_free<O, Acc>) {

@@ -6,22 +6,6 @@
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-// Multiplies words.
-struct PlainProduct : Traits {
-  template <class T>
-  static constexpr TR_HD T identity() {
-    return T{} + 1;
-  }
-  template <class T>
-  static TR_HD T combine(T a, T b) {
-    return a * b;
-  }
-  template <class T>
-  static TR_HD T finish(T a, int64_t) {
-    return a;
-  }
-};
-
 // The ends of magnitudes, of words or vectors of them.
 template <class T, class Word>
 struct Range {
@@ -93,6 +77,6 @@ constexpr bool multiplies_plain = has_vectors<O, Acc> && std::is_same<Acc, order
 
 template <class Word, bool Across>
 using PlainPrefixes =
-    ChunkPrefixes<PlainProduct, Word, Across, SeenFactors<Word, std::conditional_t<Across, Vector<Word>, Word>>>;
+    ChunkPrefixes<Product, Word, Across, SeenFactors<Word, std::conditional_t<Across, Vector<Word>, Word>>>;
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -73,7 +73,8 @@ class ShortRowsKernel {
   void fold_rows(const char* x, int64_t count, int64_t prefetch) {
     int levels = 0;
     int64_t n = pitch_;
-    for (; levels < 4 && n > 1 && count * n > kLanes<Acc>; n /= 2) ++levels;  // fewer results do not fill a vector
+    for (; levels < kTreeLevels<Acc> && n > 1 && count * n > kLanes<Acc>; n /= 2)
+      ++levels;  // fewer results do not fill a vector
     const int64_t size = job_.elements.size, step = prefetch ? (kBurstBytes / size) >> levels : count * n;
     for (int64_t i = 0; i < count * n; i += step) {
       const int64_t trees = smaller(step, count * n - i);

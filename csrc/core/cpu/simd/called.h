@@ -50,6 +50,22 @@ struct SumOfNumbers : Sum {
 template <class O>
 constexpr bool sums_numbers = O::skips_nan && !O::counts;
 
+// Multiplies words, whose exponents end.
+struct Product : Traits {
+  template <class T>
+  static constexpr TR_HD T identity() {
+    return T{} + 1;
+  }
+  template <class T>
+  static TR_HD T combine(T a, T b) {
+    return a * b;
+  }
+  template <class T>
+  static TR_HD T finish(T a, int64_t) {
+    return a;
+  }
+};
+
 // The operator whose kernels reduce by O.
 template <class O>
 using kernels_of = std::conditional_t<O::adds_exponentials, Called<O>,

@@ -36,9 +36,10 @@ __attribute__((noinline)) auto leaf_of_lifted(int count, V a, V b, V c, V d) {
   return leaf;
 }
 
-// Elements x[0], x[1], ..., lifted and combined in that sequence.
+// Elements x[0], x[1], ..., lifted and combined in that sequence. A call, too: exponentials are long, and products come
+// here where they leave the range of words (tree/in_words.h).
 template <class Op, class V>
-TR_HD accumulator_of<Op, V> leaf_of(int count, V a, V b, V c, V d) {
+__attribute__((noinline)) auto leaf_of(int count, V a, V b, V c, V d) {
   Plain<accumulator_of<Op, V>> plain;
   V leaf[] = {plain.lift(a)};
   if (count > 1) leaf[0] = plain.combine(leaf[0], plain.lift(b));
@@ -47,20 +48,10 @@ TR_HD accumulator_of<Op, V> leaf_of(int count, V a, V b, V c, V d) {
   if (__builtin_expect(!any_negative(~plain.are_plain(leaf)), 1)) return plain.scaled(leaf[0]);
   return leaf_of_lifted<Op>(count, a, b, c, d);
 }
-template <class Op, class V>
-__attribute__((noinline)) auto leaf_called(int count, V a, V b, V c, V d) {
-  return leaf_of<Op>(count, a, b, c, d);
-}
-// A call where that is long, or where speed matters less than size.
-template <class Op, bool Small, class V, int Count>
+template <class Op, class V, int Count>
 TR_HD accumulator_of<Op, V> leaf_of_plain(const V (&x)[Count]) {
   static_assert(Count <= 4, "as many arguments");
-  const V &b = x[Count > 1 ? 1 : 0], &c = x[Count > 2 ? 2 : 0], &d = x[Count > 3 ? 3 : 0];
-  if constexpr (Op::adds_exponentials || Small) {
-    return leaf_called<Op>(Count, x[0], b, c, d);
-  } else {
-    return leaf_of<Op>(Count, x[0], b, c, d);
-  }
+  return leaf_of<Op>(Count, x[0], x[Count > 1 ? 1 : 0], x[Count > 2 ? 2 : 0], x[Count > 3 ? 3 : 0]);
 }
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

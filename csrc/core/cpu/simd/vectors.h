@@ -133,11 +133,11 @@ TR_HD auto over_reads(const V& v) {
   }
 }
 
-template <class Op, bool Small, class V, int Count>
+template <class Op, class V, int Count>
 TR_HD EvenOdd<accumulator_of<Op, V>> leaf_of_plain(const EvenOdd<V> (&x)[Count]) {
   V even[Count], odd[Count];
   for (int i = 0; i < Count; ++i) even[i] = x[i].even, odd[i] = x[i].odd;
-  return {leaf_of_plain<Op, Small>(even), leaf_of_plain<Op, Small>(odd)};
+  return {leaf_of_plain<Op>(even), leaf_of_plain<Op>(odd)};
 }
 
 // Whether a leaf's elements are read before any is lifted.
@@ -150,7 +150,7 @@ TR_HD auto read_steps(const char* const* x, int i) {
   if constexpr (reads_plain_leaves<Op, Acc>) {
     std::decay_t<decltype(read_elements<T, Acc, Group>(x[0], i))> element[Steps];
     for (int s = 0; s < Steps; ++s) element[s] = read_elements<T, Acc, Group>(x[s], i);
-    return leaf_of_plain<Op, /*Small=*/false>(element);
+    return leaf_of_plain<Op>(element);
   } else {
     auto v = read<Op, T, Acc, Group>(x[0], i);
     if constexpr (Steps > 1) v = combine<Op>(v, read<Op, T, Acc, Group>(x[1], i));

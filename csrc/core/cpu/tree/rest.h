@@ -13,7 +13,7 @@ TR_HD auto longer_leaf(const char* const* x, int i, const char* last) {
     std::decay_t<decltype(read_elements<T, Acc, 1>(last, 0))> element[Steps + 1];
     for (int s = 0; s < Steps; ++s) element[s] = read_elements<T, Acc, 1>(x[s], i);
     element[Steps] = read_elements<T, Acc, 1>(last, 0);
-    return leaf_of_plain<Op, /*Small=*/true>(element);
+    return leaf_of_plain<Op>(element);
   } else if constexpr (Steps > 0) {
     return combine<Op>(read_steps<Op, T, Acc, Steps, 1>(x, i), read<Op, T, Acc, 1>(last, 0));
   } else {
