@@ -70,5 +70,6 @@ def test_at_the_ends_of_the_range(op, dtype):
             pair = [exponent / 2] * 2 if op == "norm2" else [exponent - exponent // 2, exponent // 2]
             row = torch.ones(1024, dtype=torch.float64)
             row[7], row[7 + 256] = (2.0 ** max(min(math.ceil(e), 1023), -1060) * factor for e in pair)
+            row[100] = 1 if op == "norm2" else 2.0 ** -math.ceil(pair[0])  # back again
             rows.append(row)
         reduces_alike(torch.stack(rows).to(dtype), op, f"{end}")
