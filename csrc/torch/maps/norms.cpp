@@ -1,4 +1,4 @@
-// The norms as torch has them: of a shape or of channels, by the operators of rows.
+// The norms as torch has them: of a shape, by the operators of the last dims.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
@@ -76,35 +76,6 @@ std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& self, const at
   return {result, sum};
 }
 
-// Says what torch says.
-void check_group_norm(const at::Tensor& self, int64_t groups, const std::optional<at::Tensor>& weight,
-                      const std::optional<at::Tensor>& bias) {
-  TORCH_CHECK(self.dim() >= 2, "Expected at least 2 dimensions for input tensor but received ", self.dim());
-  TORCH_CHECK(groups > 0, "Expected num groups to be greater than 0, got ", groups);
-  const c10::SymInt channels = self.sym_size(1);
-  TORCH_CHECK(channels % groups == 0, "Expected number of channels in input to be divisible by num_groups, ",
-              "but got input of shape ", self.sym_sizes(), " and num_groups=", groups);
-  TORCH_CHECK_VALUE(self.sym_numel() != groups, "Expected more than 1 value per channel when training, got input size ",
-                    self.sym_sizes());
-  const auto check_parameter = [&](const char* which, const std::optional<at::Tensor>& t) {
-    TORCH_CHECK(!t || !t->defined() || (t->dim() == 1 && t->sym_numel() == channels), "Expected ", which,
-                " to be a vector of size equal to the number of channels in input, but got ", which, " of shape ",
-                t->sym_sizes(), " and input of shape ", self.sym_sizes());
-  };
-  check_parameter("weight", weight);
-  check_parameter("bias", bias);
-}
-
-at::Tensor group_norm(const at::Tensor& self, int64_t groups, const std::optional<at::Tensor>& weight,
-                      const std::optional<at::Tensor>& bias, double eps) {
-  check_group_norm(self, groups, weight, bias);
-  const auto sizes = self.sym_sizes();
-  c10::SymInt row = sizes[1] / groups;
-  for (const c10::SymInt& size : sizes.slice(2)) row *= size;
-  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_group_norm", "").typed<GroupNorms>();
-  return std::get<0>(op.call(self.reshape_symint({sizes[0], groups, row}), weight, bias, eps)).view_symint(sizes);
-}
-
 }  // namespace
 
 at::Tensor sum_over_rows(const at::Tensor& x, int64_t dims) {
@@ -119,7 +90,6 @@ TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
   m.impl("rms_norm", TORCH_FN(rms_norm));
   m.impl("layer_norm", TORCH_FN(layer_norm));
   m.impl("add_rms_norm", TORCH_FN(add_rms_norm));
-  m.impl("group_norm", TORCH_FN(group_norm));
 }
 
 }  // namespace torch_reduce

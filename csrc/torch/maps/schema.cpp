@@ -86,6 +86,7 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
       tags);
   m.def("group_norm(Tensor self, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
         tags);
+  m.def("batch_norm_stats(Tensor self) -> (Tensor mean, Tensor variance)", tags);
   // Of the last `dims` dims: the result, the sum, and of each row what the derivative reads.
   m.def("_rms_norm(Tensor self, int dims, Tensor? weight, float eps) -> (Tensor, Tensor)", tags);
   m.def("_add_rms_norm(Tensor self, Tensor residual, int dims, Tensor? weight, float eps) -> (Tensor, Tensor, Tensor)",

@@ -6,11 +6,15 @@
 namespace torch_reduce::cuda {
 namespace {
 
-template <class M>
+template <class M, bool is_short>
 auto kernel_of(DType in) {
-  return in == DType::Float16    ? norm_gradients<M, Half>
-         : in == DType::BFloat16 ? norm_gradients<M, BFloat16>
-                                 : norm_gradients<M, float>;
+  return in == DType::Float16    ? norm_gradients<M, Half, is_short>
+         : in == DType::BFloat16 ? norm_gradients<M, BFloat16, is_short>
+                                 : norm_gradients<M, float, is_short>;
+}
+template <class M>
+auto kernel_of(const NormGradientsPlan& plan, DType in) {
+  return plan.is_short ? kernel_of<M, true>(in) : kernel_of<M, false>(in);
 }
 
 }  // namespace
@@ -18,11 +22,13 @@ auto kernel_of(DType in) {
 cudaError_t launch_norm_gradients(const NormGradientsPlan& plan, const MapProblem& p, const MapBuffers& b, void* sums,
                                   cudaStream_t stream, bool dependent) {
   const MapStrides rows = p.dims > 0 ? p.dim[0].stride : MapStrides{0, 0, 0};
-  const NormGradientsArgs args{b.x,    b.second, b.weight,    b.read,   b.out,          b.scratch,      p.n,
-                               p.rows, rows.x,   rows.second, rows.out, plan.log_warps, plan.log_leaves};
+  const NormGradientsArgs args{
+      b.x,    b.second, b.weight,    b.read,   b.out,          b.scratch,      p.n,
+      p.rows, rows.x,   rows.second, rows.out, plan.log_warps, plan.log_lanes, plan.log_leaves};
   const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent, 1, -1, plan.shared_bytes};
-  const cudaError_t status = start(
-      p.map == Map::LayerNormBackward ? kernel_of<LayerNormBackward>(p.in) : kernel_of<RmsNormBackward>(p.in), args, l);
+  const cudaError_t status = start(p.map == Map::LayerNormBackward ? kernel_of<LayerNormBackward>(plan, p.in)
+                                                                   : kernel_of<RmsNormBackward>(plan, p.in),
+                                   args, l);
   if (status != cudaSuccess) return status;
   const FinishPlan& f = plan.finish;
   const FinishArgs<float, Access::Contiguous> of_sums{static_cast<const float*>(b.scratch),

@@ -2,11 +2,13 @@
 //
 // A CTA takes the rows of a few neighbouring leaves of the sums over the rows, one after the other; a warp has a chunk
 // of every row, and a lane the same places of each. So the lane adds up in registers what weight and bias have at its
-// places. Leaves that wait for their right neighbours are in shared memory.
+// places. Leaves that wait for their right neighbours are in shared memory. Of short rows a warp has several side by
+// side, each of leaves of its own.
 #pragma once
 
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/lane/copy_groups.cuh"
+#include "core/cuda/lane/meeting.cuh"
 #include "core/cuda/map/meet.cuh"
 #include "core/plan/gpu/norm_gradients.h"
 #include "core/plan/tuning/norm_gradients.h"
@@ -18,19 +20,24 @@ struct NormGradientsArgs {
   void *out, *partials;                          // of each unit, the sums of every place
   int64_t n, count;                              // of rows
   int64_t grad_stride, self_stride, out_stride;  // from a row to the next
-  int log_warps, log_leaves;                     // of a row; of a unit
+  int log_warps, log_lanes, log_leaves;          // of a row in a CTA, and in a warp; of a unit
 };
 
-// The rows of a unit in the order in which they are added up: leaf by leaf, step by step.
+// The rows of a unit in the order in which they are added up: leaf by leaf, step by step. Units that are neighbours
+// take as many turns, in some of which a unit may have no row.
 class UnitRows {
  public:
   __device__ __forceinline__ UnitRows(int64_t unit, int log_leaves, int64_t count)
-      : first_(order::first_element(unit << log_leaves)), count_(count), leaves_(1 << log_leaves) {}
+      : first_(order::first_element(unit << log_leaves)), count_(count), leaves_(1 << log_leaves) {
+    const int64_t of_chunk = count - first_ / kChunk * kChunk;
+    steps_ = static_cast<int>(max(min((of_chunk + kLeaves - 1) / kLeaves, int64_t{kSteps}), int64_t{1}));
+  }
 
   __device__ __forceinline__ int64_t row() const { return first_ + leaf_ + step_ * kLeaves; }
-  __device__ __forceinline__ bool exists() const { return leaf_ < leaves_ && row() < count_; }
+  __device__ __forceinline__ bool exists() const { return has_turns() && row() < count_; }
+  __device__ __forceinline__ bool has_turns() const { return leaf_ < leaves_; }
   __device__ __forceinline__ int leaf() const { return leaf_; }
-  __device__ __forceinline__ bool ends_leaf() const { return step_ == kSteps - 1 || row() + kLeaves >= count_; }
+  __device__ __forceinline__ bool ends_leaf() const { return step_ == steps_ - 1; }
   __device__ __forceinline__ void advance() {
     const bool ends = ends_leaf();
     leaf_ += ends;
@@ -39,17 +46,18 @@ class UnitRows {
 
  private:
   int64_t first_, count_;
-  int leaves_, leaf_ = 0, step_ = 0;
+  int leaves_, steps_, leaf_ = 0, step_ = 0;
 };
 
 // M: the derivative, of the gradient in first place and of what the norm was given in second place.
-template <class M, class In>
+template <class M, class In, bool is_short>
 struct NormGradients {
   using Word = float;
   using O = typename M::Reduces;
   using Row = row_of_map<M, Word>;
   using Read = read_of_map<M, Word>;
-  static constexpr int V = vector_width<In>, kLoads = kChunk / (kWarp * V), kSets = kLoads / kSteps;
+  static constexpr int V = vector_width<In>, kLoads = is_short ? kLoadsOfShort : kChunk / (kWarp * V);
+  static constexpr int kSets = is_short ? kLoads : kLoads / kSteps, kPlaces = kLoads * V * kWarp;  // of a warp
   static constexpr int kStages = tuning::kGradientStages;
   static constexpr bool has_bias = !std::is_same<Read, RmsNorm::Row<Word>>::value;
   static constexpr int kSums = 1 + has_bias;  // over the rows
@@ -63,24 +71,25 @@ struct NormGradients {
   // At the lane's places, where elements are narrow; wider ones need the registers.
   static constexpr bool keeps_weight = sizeof(In) == 2;
   uint4 weight[keeps_weight ? kLoads : 1];
-  uint4* stages;  // [warp][stage][tensor][load][lane]
-  Word* levels;   // [warp][level][sum][place][lane]
-  int first;      // place of the lane
+  uint4* stages;     // [warp][stage][tensor][load][lane]
+  Word* levels;      // [warp][level][sum][place][lane]
+  int lanes, first;  // of a row in a warp; the lane's first place
 
   __device__ __forceinline__ NormGradients(const NormGradientsArgs& args, unsigned char* shared) : a(args) {
     constexpr int kStaged = kStages * 2 * kLoads * kWarp;
     const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
     stages = reinterpret_cast<uint4*>(shared) + warp * kStaged + lane;
     levels = reinterpret_cast<Word*>(shared + warps * kStaged * sizeof(uint4)) +
-             warp * (a.log_leaves * kSums * kChunk) + lane;
-    first = warp * kChunk + lane * V;
-    if constexpr (keeps_weight) {
-#pragma unroll
-      for (int i = 0; i < kLoads; ++i) weight[i] = load_weight(i);
-    }
+             warp * (a.log_leaves * kSums * kPlaces) + lane;
+    lanes = is_short ? 1 << a.log_lanes : kWarp;
+    first = (is_short ? 0 : warp * kChunk) + (lane & (lanes - 1)) * V;
   }
 
-  __device__ __forceinline__ int place(int i) const { return first + i * kWarp * V; }
+  __device__ __forceinline__ int64_t unit() const {
+    if constexpr (!is_short) return blockIdx.x;
+    return (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) >> a.log_lanes;
+  }
+  __device__ __forceinline__ int place(int i) const { return first + i * lanes * V; }
   __device__ __forceinline__ bool exists(int i) const { return place(i) < a.n; }
   __device__ __forceinline__ uint4& staged(int stage, int tensor, int i) const {
     return stages[((stage * 2 + tensor) * kLoads + i) * kWarp];
@@ -89,6 +98,13 @@ struct NormGradients {
     return levels[(((level * kSums + sum) * kLoads + i) * V + e) * kWarp];
   }
 
+  // What all rows share.
+  __device__ __forceinline__ void load_weights() {
+    if constexpr (keeps_weight) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) weight[i] = load_weight(i);
+    }
+  }
   __device__ __forceinline__ void load(int stage, int64_t row) const {
     const In* const grad = static_cast<const In*>(a.grad) + row * a.grad_stride;
     const In* const self = static_cast<const In*>(a.self) + row * a.self_stride;
@@ -100,8 +116,10 @@ struct NormGradients {
       }
     }
   }
+
   // What the row's own gradients need of it, as far as the warp has it; and adds what weight and bias have of it.
-  __device__ __forceinline__ void reduce(int stage, const Read& norm, Sums& sums, Made& made,
+  // `is_row`: there is one.
+  __device__ __forceinline__ void reduce(int stage, bool is_row, const Read& norm, Sums& sums, Made& made,
                                          Word (&total)[M::sums]) const {
     Word set[M::sums][kSets];
 #pragma unroll
@@ -109,7 +127,7 @@ struct NormGradients {
       Word leaf[M::sums][V];
 #pragma unroll
       for (int i = s; i < kLoads; i += kSets) {
-        if (!exists(i)) break;
+        if (!is_row || !exists(i)) break;
         Word grad[V], self[V], factor[V];
         widen_vector<In>(staged(stage, 0, i), grad);
         widen_vector<In>(staged(stage, 1, i), self);
@@ -126,10 +144,18 @@ struct NormGradients {
         }
       }
 #pragma unroll
-      for (int k = 0; k < M::sums; ++k) set[k][s] = exists(s) ? tree<O>(leaf[k]) : O::template identity<Word>();
+      for (int k = 0; k < M::sums; ++k) {
+        set[k][s] = is_row && exists(s) ? tree<O>(leaf[k]) : O::template identity<Word>();
+      }
     }
 #pragma unroll
-    for (int k = 0; k < M::sums; ++k) total[k] = tree_across_warp_and_sets<O, kSets>(set[k]);
+    for (int k = 0; k < M::sums; ++k) {
+      if constexpr (is_short) {
+        total[k] = tree_of_lanes<O>(set[k], lanes);
+      } else {
+        total[k] = tree_across_warp_and_sets<O, kSets>(set[k]);
+      }
+    }
   }
   __device__ __forceinline__ void store(int64_t row, const Made& made, const Row& of_row) const {
     In* const out = static_cast<In*>(a.out) + row * a.out_stride;
@@ -155,11 +181,11 @@ struct NormGradients {
       }
     }
   }
-  // Of no row: adding to it changes no bit.
+  // Of no row: adding to it changes no bit, nor does adding it.
   __device__ __forceinline__ void begin(Sums& sums) const {
     for_places([&](int s, int i, int e) { sums[s][i][e] = O::template identity<Word>(); });
   }
-  // The leaf's sums join those of the leaves before it.
+  // The leaf's sums join those of the leaves before it. The last one's are those of the unit.
   __device__ __forceinline__ void push(int leaf, Sums& sums) const {
     int level = 0;
     for (; leaf >> level & 1; ++level) {
@@ -167,18 +193,8 @@ struct NormGradients {
     }
     if (level < a.log_leaves) for_places([&](int s, int i, int e) { waiting(level, s, i, e) = sums[s][i][e]; });
   }
-  // Of so many leaves, of which the last may be missing.
-  __device__ __forceinline__ void finish(int leaves, Sums& sums) const {
-    if (leaves == 1 << a.log_leaves) return;
-    begin(sums);
-    for (int level = 0; level < a.log_leaves; ++level) {
-      if (leaves >> level & 1) {
-        for_places([&](int s, int i, int e) { sums[s][i][e] = waiting(level, s, i, e) + sums[s][i][e]; });
-      }
-    }
-  }
-  __device__ __forceinline__ void leave(int64_t unit, const Sums& sums) const {
-    Word* const to = static_cast<Word*>(a.partials) + unit * kSums * a.n;
+  __device__ __forceinline__ void leave(const Sums& sums) const {
+    Word* const to = static_cast<Word*>(a.partials) + unit() * kSums * a.n;
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
 #pragma unroll
@@ -199,21 +215,18 @@ struct NormGradients {
   static __device__ __forceinline__ void add(Word& to, Word x, bool is_first) { to = is_first ? x : to + x; }
 };
 
-template <class M, class In>
-__global__ void __maxnreg__(tuning::gradient_registers(NormGradients<M, In>::kSums))
+template <class M, class In, bool is_short>
+__global__ void __maxnreg__(tuning::gradient_registers(NormGradients<M, In, is_short>::kSums))
     norm_gradients(const __grid_constant__ NormGradientsArgs a) {
-  using Gradients = NormGradients<M, In>;
+  using Gradients = NormGradients<M, In, is_short>;
   using Read = typename Gradients::Read;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ float slots[2][M::sums][tuning::kMapMostWarps];  // in turn: a row's are read while the next one's come
-  const Gradients mine(a, shared);
-  const int64_t unit = blockIdx.x;
-  UnitRows now(unit, a.log_leaves, a.count), ahead = now;
+  Gradients mine(a, shared);
+  UnitRows now(mine.unit(), a.log_leaves, a.count), ahead = now;
   const auto load_ahead = [&](int stage) {
-    if (ahead.exists()) {
-      mine.load(stage, ahead.row());
-      ahead.advance();
-    }
+    if (ahead.exists()) mine.load(stage, ahead.row());
+    if (ahead.has_turns()) ahead.advance();
     commit_copies();
   };
   const auto norm_of = [&](const auto& rows) {
@@ -221,36 +234,34 @@ __global__ void __maxnreg__(tuning::gradient_registers(NormGradients<M, In>::kSu
   };
 
   wait_for_previous_kernel();
+  mine.load_weights();
 #pragma unroll
   for (int stage = 0; stage < Gradients::kStages; ++stage) load_ahead(stage);
   Read norm = norm_of(now);
   typename Gradients::Sums sums;
   typename Gradients::Made made;
   mine.begin(sums);
-  int leaves = 0;
 #pragma unroll 1
-  for (int k = 0, stage = 0; now.exists(); ++k, stage = stage + 1 < Gradients::kStages ? stage + 1 : 0) {
+  for (int k = 0, stage = 0; now.has_turns(); ++k, stage = stage + 1 < Gradients::kStages ? stage + 1 : 0) {
     auto next = now;
     next.advance();
     const Read of_next = norm_of(next);
     wait_for_copies_but<Gradients::kStages - 1>();
     float total[M::sums];
-    mine.reduce(stage, norm, sums, made, total);
+    mine.reduce(stage, now.exists(), norm, sums, made, total);
     load_ahead(stage);
-    if (a.log_warps > 0) across_warps<typename M::Reduces>(slots[k & 1], 1 << a.log_warps, total);
+    if (!is_short && a.log_warps > 0) across_warps<typename M::Reduces>(slots[k & 1], 1 << a.log_warps, total);
     const auto of_row = M::finish(total, RowOf<float>{a.n, 0, 0, 1}, norm);
-    mine.store(now.row(), made, of_row);
+    if (now.exists()) mine.store(now.row(), made, of_row);
     if (now.ends_leaf()) {
       mine.push(now.leaf(), sums);
-      leaves = now.leaf() + 1;
-      if (next.exists()) mine.begin(sums);
+      if (next.has_turns()) mine.begin(sums);
     }
     now = next;
     norm = of_next;
   }
   allow_next_kernel();
-  mine.finish(leaves, sums);
-  mine.leave(unit, sums);
+  if (order::first_element(mine.unit() << a.log_leaves) < a.count) mine.leave(sums);
 }
 
 }  // namespace torch_reduce::cuda

@@ -1,28 +1,31 @@
 // From the derivative of a norm of rows to the way a GPU makes all gradients in one pass. Pure, as plan.h.
 //
 // A CTA has whole rows: those of a few neighbouring leaves of the sums over the rows, one after the other. What weight
-// and bias have of them adds up in registers, and leaves as the CTA's unit of these sums.
+// and bias have of them adds up in registers, and leaves as the CTA's unit of these sums. Short rows, of no two
+// elements of one leaf, share a warp.
 #pragma once
 
 #include <optional>
 
-#include "core/plan/gpu/plan.h"
+#include "core/plan/gpu/map.h"
 #include "core/problem/map_problem.h"
 
 namespace torch_reduce {
 
 struct NormGradientsPlan {
-  int log_warps = 0;   // of a row
-  int log_leaves = 0;  // of a unit
-  int sums = 1;        // over the rows: of the weight, and of the bias
+  bool is_short = false;  // rows stand side by side in a warp, each of a unit of its own
+  int log_lanes = 5;      // of a row in a warp
+  int log_warps = 0;      // of a row in a CTA
+  int log_leaves = 0;     // of a unit
+  int sums = 1;           // over the rows: of the weight, and of the bias
   int64_t units = 1, grid = 1;
   int block = 0;
   int64_t shared_bytes = 0, scratch_bytes = 0;
   FinishPlan finish;
 };
 
-// Of the row's elements in memory, where there is a kernel for it: for rows of vectors at multiples of 16 bytes, of up
-// to 8 chunks, which are computed in fp32.
+// Where there is a kernel for it: for rows of whole vectors at multiples of 16 bytes, of up to 8 chunks, which are
+// computed in fp32.
 TR_SHARED std::optional<NormGradientsPlan> make_norm_gradients_plan(const MapProblem& problem, const Gpu& gpu);
 
 }  // namespace torch_reduce

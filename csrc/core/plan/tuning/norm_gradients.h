@@ -11,7 +11,8 @@ constexpr int kGradientStages = 2;
 // reads. Fewer, where there would be fewer units for each SM.
 constexpr int64_t kGradientCtasPerSm = 1;
 constexpr int log_gradient_leaves(int64_t element_bytes) { return element_bytes == 2 ? 2 : 1; }
-constexpr int kGradientWarps = 8;  // at most, of a row
+constexpr int kGradientWarps = 8;         // at most, of a row
+constexpr int kGradientWarpsOfShort = 4;  // of a CTA, where rows are short
 // Of a thread, by the sums over the rows: as many as shared memory leaves room for.
 constexpr int gradient_registers(int sums) { return sums == 1 ? 168 : 224; }
 
