@@ -128,6 +128,16 @@ def test_masks_and_scales(kernels, name, dtype):
             run(kernels, case, inputs)
 
 
+@pytest.mark.parametrize("name", ["group_norm", "group_norm_backward"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_groups_of_channels(kernels, name, dtype):
+    """Rows go through the groups, in whole vectors and not, one after the other and side by side."""
+    for i, (rows, n, groups) in enumerate(((14, 64, 3), (7, 24, 2), (6, 1040, 3), (9, 1041, 4), (5, 3000, 5))):
+        inputs = inputs_of(name, values(rows, n, dtype, start=i), groups=groups)
+        for sms in (0, 4):
+            run(kernels, Case(name, rows, n, sms=sms, offset=i % 2, backward=sms == 0), inputs)
+
+
 @pytest.mark.parametrize("name", [n for n in MAPS if "norm" in n])
 def test_weights_of_the_compute_type(kernels, name):
     inputs = inputs_of(name, values(3, 1040, torch.bfloat16), affine=True)

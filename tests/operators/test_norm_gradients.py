@@ -5,6 +5,7 @@ import pytest
 import torch
 from map_cases import DTYPES, inputs_of, row_model, special, values
 
+import torch_reduce
 from torch_reduce.map_model import map_model, norm_weight_gradient
 from torch_reduce.model import model
 from torch_reduce.nn import functional
@@ -83,7 +84,9 @@ def test_one_pass(device, name, dtype):
 def test_weights_of_another_type(device, name):
     inputs = inputs_of(f"{name}_backward", values(40, 512, torch.bfloat16))
     given = [t.to(device) for t in (inputs.x, inputs.second, inputs.row)]
-    assert_same_bits(ops._norm_gradients(*given, 1, inputs.weight.float().to(device))[0], inputs.expected)
+    of_x, sums = ops._norm_gradients(*given, 1, inputs.weight.float().to(device))
+    assert_same_bits(of_x, inputs.expected)
+    assert_same_bits(sums[0], norm_weight_gradient(inputs.x, inputs.second, map=name, eps=inputs.eps))
 
 
 @every_norm
@@ -116,3 +119,70 @@ def test_a_step_has_them(device, name):
             grad, x, map=name, eps=torch.finfo(torch.float32).eps if name == "rms_norm" else 1e-5
         ).bfloat16(),
     )
+
+
+@every_norm
+def test_of_a_row_alone(device, name):
+    """Without dims of rows: a sum of one element, of which a zero is +0."""
+    x, grad = values(2, 300, torch.float32).to(device)
+    grad[::2] = -0.0
+    parameters = [torch.ones(300, device=device, requires_grad=True) for _ in range(1 + (name == "layer_norm"))]
+    y = getattr(functional, name)(x, (300,), *parameters)
+    of_row = getattr(functional, name)(x[None], (300,), *parameters)
+    for wanted in (parameters, parameters[-1:]):
+        alone, in_a_batch = (
+            torch.autograd.grad(t, wanted, g, retain_graph=True) for t, g in ((y, grad), (of_row, grad[None]))
+        )
+        for a, b in zip(alone, in_a_batch, strict=True):
+            assert_same_bits(a, b)
+
+
+@every_norm
+def test_after_dot(device, name):
+    """Whose plan for the same layout is another."""
+    for layout in ("across", "contiguous"):
+        x, grad = (laid_out(values(64, 300, torch.float32, start=s).to(device), layout) for s in (0, 1))
+        row = row_model(x.cpu(), map=name, eps=EPS).to(device)
+        expected = norm_weight_gradient(grad, x, map=name, eps=EPS)
+        for _ in range(2):
+            torch_reduce.dot(grad, x, 0)
+            assert_same_bits(ops._norm_weight_backward(grad, x, row, 1), expected)
+
+
+def batches(op, tensors, rest, batched):
+    """By vmap, and one by one, where some of the tensors are of a batch and the others are its first one's."""
+    given = [t if is_batched else t[0] for t, is_batched in zip(tensors, batched, strict=True)]
+    together = torch.vmap(lambda *t: op(*t, *rest), tuple(0 if b else None for b in batched))(*given)
+    one_by_one = [
+        op(*(t[i] if b else t for t, b in zip(given, batched, strict=True)), *rest) for i in range(len(tensors[0]))
+    ]
+    if isinstance(together, torch.Tensor):
+        together, one_by_one = (together,), [(t,) for t in one_by_one]
+    for actual, expected in zip(together, zip(*one_by_one, strict=True), strict=True):
+        assert_same_bits(actual, torch.stack(expected))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+def test_batches(device, dtype):
+    """The rules of torch.vmap, of every tensor of a batch and of some."""
+
+    def some(*shape, start=0):
+        return values(1, torch.Size(shape).numel(), dtype, start=start)[0].view(shape).to(device)
+
+    x, grad, weight, bias = some(3, 5, 40), some(3, 5, 40, start=1), some(3, 40, start=2), some(3, 40, start=3)
+    for name in NORMS:
+        row = torch.stack([row_model(t, map=name, eps=EPS) for t in x.cpu()]).to(device)
+        for batched in ((True, True, True), (True, False, False), (False, True, True)):
+            batches(ops._norm_weight_backward, (grad, x, row), (1,), batched)
+            batches(lambda g, x, r: ops._norm_gradients(g, x, r, 1, None), (grad, x, row), (), batched)
+        for of_weight in (True, False):
+            call = lambda g, x, r, w: ops._norm_gradients(g, x, r, 1, w)  # noqa: E731
+            batches(call, (grad, x, row, weight), (), (True, True, True, of_weight))
+    x, grad = some(3, 4, 2, 60), some(3, 4, 2, 60, start=1)
+    weight, bias = some(3, 10, start=2), some(3, 10, start=3)
+    row = torch.stack([ops._group_norm(t, None, None, EPS)[1] for t in x])
+    for parameters in ((True, True), (False, False), (True, False)):
+        batches(ops._group_norm, (x, weight, bias), (EPS,), (True, *parameters))
+        batches(ops._group_norm_backward, (grad, x, row, weight), (), (True, True, True, parameters[0]))
+    batches(ops._channel_sums, (grad, x, row), (10,), (True, True, True))
+    batches(ops._channel_sums, (grad, x, row), (10,), (True, False, False))

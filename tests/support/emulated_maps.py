@@ -61,7 +61,6 @@ class Case:
     capability: int = 90
     clusters: int = 16
     backward: bool = False
-    groups: int = 1
 
     def place(self, dtype, value, offset):
         strides = [self.n * self.apart + self.gap, self.apart]
@@ -103,7 +102,7 @@ def run(kernels, case: Case, inputs: Inputs) -> Planned:
         numbers(strides),
         ctypes.c_int64(case.n),
         ctypes.c_int64(inputs.channel),
-        ctypes.c_int64(case.groups),
+        ctypes.c_int64(inputs.groups),
         *map(pointer, (x, other, inputs.weight, inputs.bias, row if reads else None, mask, out, written, total)),
         case.sms,
         case.capability,

@@ -28,6 +28,7 @@ class Inputs:
     mask: Tensor | None = None
     scale: float = 1.0
     channel: int = 1  # places of a row that share weight and bias
+    groups: int = 1  # rows that have other channels, one after another
 
     def of_rows(self, rows: slice, offset: int) -> "Inputs":
         """Some rows, so many elements behind a multiple of 16 bytes."""
@@ -88,7 +89,9 @@ def computed(x: Tensor) -> torch.dtype:
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
-def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bool = True, eps: float = 1e-5) -> Inputs:
+def inputs_of(
+    name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bool = True, eps: float = 1e-5, groups: int = 1
+) -> Inputs:
     """``x`` is what is mapped, and of a derivative what its map was given; ``dtype`` of a softmax's result."""
     rows, n = x.shape
     forward = name.removesuffix("_backward")
@@ -111,14 +114,18 @@ def inputs_of(name: str, x: Tensor, dtype: torch.dtype | None = None, affine: bo
     if is_norm:
         row = row_model(x, map=forward, eps=eps) if total is None else row_model(total, map="rms_norm", eps=eps)
         if affine:
-            weight = values(1, n // channel, x.dtype, start=7)[0]
-            bias = values(1, n // channel, x.dtype, start=11)[0] if name in ("layer_norm", "group_norm") else None
+            count = groups * n // channel
+            weight = values(1, count, x.dtype, start=7)[0]
+            bias = values(1, count, x.dtype, start=11)[0] if name in ("layer_norm", "group_norm") else None
     if is_backward:
         second = x if is_norm else map_model(x, map=forward)
         x = values(rows, n, second.dtype, start=n)
-    of_places = [t if t is None else t.repeat_interleave(channel) for t in (weight, bias)]
+    of_places = [
+        t if t is None else t.repeat_interleave(channel).view(groups, n).repeat(-(-rows // groups), 1)[:rows]
+        for t in (weight, bias)
+    ]
     expected = map_model(x, map=name, second=second, weight=of_places[0], bias=of_places[1], eps=eps, dtype=dtype)
-    return Inputs(x, second, weight, bias, row, eps, expected, total, channel=channel)
+    return Inputs(x, second, weight, bias, row, eps, expected, total, channel=channel, groups=groups)
 
 
 def masked(inputs: Inputs, name: str, mask: Tensor, scale: float) -> Inputs:

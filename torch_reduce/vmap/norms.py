@@ -147,12 +147,12 @@ def norm_gradients_rule(op: OpOverload) -> Rule:
     # As norm_weight_rule, but for weights of a batch.
     def rule(info: Any, in_dims: Sequence[int | None], *args: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         *tensors, dims, weight = args
-        batched = [batched(info, t, d) for t, d in zip(tensors, in_dims[:3], strict=True)]
+        batches = [batched(info, t, d) for t, d in zip(tensors, in_dims[:3], strict=True)]
         weights = batched(info, weight, in_dims[4]) if weight is not None else [None] * info.batch_size
-        pairs = [op(*of_one, dims, w) for *of_one, w in zip(*batched, weights, strict=True)]
+        pairs = [op(*of_one, dims, w) for *of_one, w in zip(*batches, weights, strict=True)]
         if pairs:
             return tuple(torch.stack(t) for t in zip(*pairs, strict=True)), (0, 0)
-        _, self, row = batched
+        _, self, row = batches
         sums = row.new_empty((0, 1 + (row.shape[-1] == 3), *self.shape[self.dim() - dims :]))
         return (torch.empty_like(self), sums), (0, 0)
 

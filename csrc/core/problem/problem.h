@@ -62,7 +62,7 @@ inline bool is_accumulated(Mode mode, DType in, DType compute) {
 inline bool is_accumulated(const Problem& p) { return is_accumulated(p.mode, p.in, p.compute); }
 
 // Whether products are added up: those of two tensors, or of a tensor and itself.
-inline bool multiplies(const Problem& p) { return p.partner.role == Role::Factor || traits_of(p.op).squares; }
+inline bool multiplies(const Problem& p) { return multiplies(p.partner.role) || traits_of(p.op).squares; }
 // Whether they are wider than fp64, which has those of elements of up to 32 bits without an error.
 inline bool has_wide_products(const Problem& p) { return multiplies(p) && p.in == DType::Float64; }
 // The type of the numbers that a superaccumulator adds up, where that has them.

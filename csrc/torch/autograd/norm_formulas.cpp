@@ -28,10 +28,8 @@ at::Tensor Norm::beside(const at::Tensor& parameter, const at::Tensor& x) const 
 
 at::Tensor Norm::over_rows(const at::Tensor& x) const {
   if (channels == 0) return sum_over_rows(x, dims);
-  const at::DimVector others{0, 2};
   const at::Tensor of_channels = x.reshape_symint({x.sym_size(0), channels, x.sym_size(1) * x.sym_size(2) / channels});
-  return call(Request{Op::Sum, at::IntArrayRef(others), /*keepdim=*/false, compute_type_of_map(x.scalar_type())},
-              of_channels);
+  return sum_over_rows(sum_of_rows(of_channels), 1);
 }
 
 Normal normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row) {

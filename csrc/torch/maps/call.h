@@ -56,8 +56,9 @@ using NormGradients = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& grad,
 std::tuple<at::Tensor, at::Tensor> norm_gradients(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                                                   int64_t dims, const std::optional<at::Tensor>& weight);
 
-// The sum over the rows, which have so many dims, in the compute type.
+// In the compute type: the sum over the rows, which have so many dims; and of each row of the last dim.
 at::Tensor sum_over_rows(const at::Tensor& x, int64_t dims);
+at::Tensor sum_of_rows(const at::Tensor& x);
 
 using NormWeightGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                                       int64_t dims);

@@ -58,9 +58,17 @@ std::tuple<at::Tensor, at::Tensor> batch_norm_stats(const at::Tensor& self) {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+namespace {
+
+void register_norms(torch::Library& m) {
   m.impl("group_norm", TORCH_FN(group_norm));
   m.impl("batch_norm_stats", TORCH_FN(batch_norm_stats));
 }
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_norms(m); }
+// Under vmap too they are what they are made of, which has batching rules.
+TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_norms(m); }
 
 }  // namespace torch_reduce

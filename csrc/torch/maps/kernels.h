@@ -143,7 +143,7 @@ struct MapKernels {
 
   static Pair norm_gradients(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
                              const std::optional<at::Tensor>& weight) {
-    const bool is_centred = row.sym_size(-1) == kWordsOfCentred;
+    const bool is_centred = row.sym_size(-1) == traits_of(Map::LayerNormBackward).words_read;
     const Map map = is_centred ? Map::LayerNormBackward : Map::RmsNormBackward;
     check_pair(name(map), "the gradient", grad, self);
     const at::ScalarType type = compute_type_of_map(self.scalar_type());
@@ -171,7 +171,8 @@ struct MapKernels {
     const at::ScalarType type = compute_type_of_map(self.scalar_type());
     const at::Tensor sums = Device::empty(self.sym_sizes().slice(static_cast<size_t>(self.dim() - dims)), type, self);
     if constexpr (Device::kMostDims > 0) {
-      const WeightInputs in{grad, self, row.contiguous()};
+      const bool are_few = self.dim() <= Device::kMostDims;  // the dims of what lies without gaps are few
+      const WeightInputs in{are_few ? grad : grad.contiguous(), are_few ? self : self.contiguous(), row.contiguous()};
       const Problem p = describe_weight_gradient(in, dims, sums);
       if (!is_empty(p)) Device::run(p, in, sums);
     }
@@ -199,8 +200,6 @@ struct MapKernels {
   }
 
  private:
-  static constexpr int kWordsOfCentred = 3;  // that layer_norm keeps of a row
-
   static void check_pair(const char* map, const char* what, const at::Tensor& t, const at::Tensor& other) {
     check_map_dtype(map, t.scalar_type(), what);
     TORCH_CHECK(t.scalar_type() == other.scalar_type() && t.device() == other.device(), "reduce::", map, ": ", what,

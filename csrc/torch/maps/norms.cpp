@@ -78,18 +78,35 @@ std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& self, const at
 
 }  // namespace
 
-at::Tensor sum_over_rows(const at::Tensor& x, int64_t dims) {
-  const at::ScalarType type = compute_type_of_map(x.scalar_type());
-  at::DimVector rows(static_cast<size_t>(x.dim() - dims));
-  if (rows.empty()) return x.to(type);
-  std::iota(rows.begin(), rows.end(), 0);
-  return torch_reduce::call(Request{Op::Sum, at::IntArrayRef(rows), /*keepdim=*/false, type}, x);
+namespace {
+
+at::Tensor sum_over(const at::Tensor& x, int64_t first, int64_t end) {
+  at::DimVector dims(static_cast<size_t>(end - first));
+  std::iota(dims.begin(), dims.end(), first);
+  return torch_reduce::call(
+      Request{Op::Sum, at::IntArrayRef(dims), /*keepdim=*/false, compute_type_of_map(x.scalar_type())}, x);
 }
 
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+}  // namespace
+
+// A tensor that is a row itself is the only one.
+at::Tensor sum_over_rows(const at::Tensor& x, int64_t dims) {
+  return x.dim() == dims ? sum_over(x.unsqueeze(0), 0, 1) : sum_over(x, 0, x.dim() - dims);
+}
+at::Tensor sum_of_rows(const at::Tensor& x) { return sum_over(x, x.dim() - 1, x.dim()); }
+
+namespace {
+
+void register_norms(torch::Library& m) {
   m.impl("rms_norm", TORCH_FN(rms_norm));
   m.impl("layer_norm", TORCH_FN(layer_norm));
   m.impl("add_rms_norm", TORCH_FN(add_rms_norm));
 }
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_norms(m); }
+// Under vmap too they are what they are made of, which has batching rules.
+TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_norms(m); }
 
 }  // namespace torch_reduce

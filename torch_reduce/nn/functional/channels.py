@@ -72,8 +72,13 @@ def affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
 def normalised(x: Tensor, mean: Tensor, var: Tensor, eps: float, weight: Tensor | None, bias: Tensor | None) -> Tensor:
     """``(x - mean) * (1 / sqrt(var + eps)) * weight + bias``, by channel, rounded to the type of ``x`` at the end."""
     wide = computed(x)
-    inverse = (var.to(wide.dtype) + eps).sqrt().reciprocal()
+    inverse = _root(var.to(wide.dtype) + eps).reciprocal()
     return affine(_with_channels(wide - spread(mean, wide), "mul", inverse), weight, bias).to(x.dtype)
+
+
+def _root(x: Tensor) -> Tensor:
+    """Rounded as IEEE has it, which torch's own is not on every CPU. Of float64 it is torch's."""
+    return x.double().sqrt().to(x.dtype)
 
 
 def _with_channels(x: Tensor, operation: str, vector: Tensor) -> Tensor:

@@ -51,6 +51,8 @@ struct MapTraits {
   static constexpr bool weighs_numbers = false;
   // Its Row is written beside the result, for a derivative; or alone, and there is no value().
   static constexpr bool writes_row = false, writes_values = true;
+  // Of a norm's derivative: how many parameters have gradients that are sums over the rows.
+  static constexpr int parameters = 0;
   // is_common() says where common_value() has the bits of value(), for kernels that may branch.
   static constexpr bool has_common_value = false;
   // Where is_common_row() says so, kept_value() has the bits of value(): it is of what was lifted as it is (plain.h).

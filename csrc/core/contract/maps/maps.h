@@ -50,7 +50,7 @@ using read_of_map = typename M::template Read<Word>;
 
 // The traits of a map that is known at run time. Words are of the compute type.
 struct TraitsOfMap {
-  int words_read, words_written, total_words;
+  int words_read, words_written, total_words, parameters;
   bool reads_second, adds_second, reads_weight, reads_bias, has_channels, writes_values, keeps_lifted;
 };
 inline TraitsOfMap traits_of(Map map) {
@@ -59,6 +59,7 @@ inline TraitsOfMap traits_of(Map map) {
     return {count_of_words<read_of_map<M, double>, double>,
             M::writes_row ? count_of_words<row_of_map<M, double>, double> : 0,
             !M::reduces ? 0 : M::sums * static_cast<int>(sizeof(total_of<M, double>) / sizeof(double)),
+            M::parameters,
             M::reads_second,
             M::adds_second,
             M::reads_weight,

@@ -87,6 +87,7 @@ struct LayerNorm : MapTraits {
 // Of the gradient g, and in second place x, with the row of the norm: with g w = h and the normalised x,
 // (h - x mean(h x)) / root.
 struct RmsNormBackward : MapTraits {
+  static constexpr int parameters = 1;
   static constexpr bool reads_second = true, reads_weight = true, weighs_numbers = true;
   template <class Word>
   using Read = RmsNorm::Row<Word>;
@@ -123,6 +124,7 @@ struct RmsNormBackward : MapTraits {
 
 // The same less the mean of h.
 struct LayerNormBackward : MapTraits {
+  static constexpr int parameters = 2;
   static constexpr int sums = 2;
   static constexpr bool reads_second = true, reads_weight = true, weighs_numbers = true;
   template <class Word>
@@ -164,6 +166,7 @@ struct GroupNorm : LayerNorm {
 };
 struct GroupNormBackward : LayerNormBackward {
   static constexpr bool has_channels = true;
+  static constexpr int parameters = 0;
 };
 
 // Of a channel, the sums of the gradient and of its products with the normalised elements.

@@ -34,7 +34,6 @@ __device__ __forceinline__ void write_result(const FinishArgs<Acc, A>& a, int64_
 // Units that a thread takes side by side.
 template <class Acc>
 constexpr int kFinishSideBySide = static_cast<int>(tuning::finish_side_by_side(sizeof(Acc)));
-constexpr int kFinishLevels = 8;  // of a thread's tree over those: more than scratch has room for
 
 // Few outputs, one a CTA, or one a cluster of CTAs: [output][unit], rows of units aligned to 16 bytes. A thread owns
 // units_per_thread units.
@@ -53,7 +52,7 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_few(const __gri
   if constexpr (Cluster) arrive_in_cluster();
   wait_for_previous_kernel();
   allow_next_kernel();
-  Counter<O, Acc, kFinishLevels> counter;
+  Counter<O, Acc, tuning::kFinishLevels> counter;
   Acc v;
   uint32_t first = (rank * blockDim.x + threadIdx.x) * a.units_per_thread;
 #pragma unroll 1
@@ -107,7 +106,7 @@ __global__ void __launch_bounds__(tuning::kFinishThreads) finish_many(const __gr
 
   wait_for_previous_kernel();
   allow_next_kernel();
-  Counter<O, Acc, kFinishLevels> counter;
+  Counter<O, Acc, tuning::kFinishLevels> counter;
 #pragma unroll 1
   for (int u = 0; u < a.units_per_thread; u += tuning::kFinishAtOnce) {
     Acc at_once[tuning::kFinishAtOnce];

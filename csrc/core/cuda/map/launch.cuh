@@ -30,7 +30,7 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      p.channel,
                      p.groups,
                      channels_of_row(p),
-                     FastDivisor(p.channel),
+                     FastDivisor(p.n < int64_t{1} << 31 ? p.channel : 1),
                      p.along,
                      MapIndex(p),
                      plan.log_lanes,

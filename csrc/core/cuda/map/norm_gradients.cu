@@ -12,10 +12,6 @@ auto kernel_of(DType in) {
          : in == DType::BFloat16 ? norm_gradients<M, BFloat16, is_short>
                                  : norm_gradients<M, float, is_short>;
 }
-template <class M>
-auto kernel_of(const NormGradientsPlan& plan, DType in) {
-  return plan.is_short ? kernel_of<M, true>(in) : kernel_of<M, false>(in);
-}
 
 }  // namespace
 
@@ -25,10 +21,14 @@ cudaError_t launch_norm_gradients(const NormGradientsPlan& plan, const MapProble
   const NormGradientsArgs args{
       b.x,    b.second, b.weight,    b.read,   b.out,          b.scratch,      p.n,
       p.rows, rows.x,   rows.second, rows.out, plan.log_warps, plan.log_lanes, plan.log_leaves};
-  const Launch l{plan.grid, plan.block, plan.shared_bytes, stream, dependent, 1, -1, plan.shared_bytes};
-  const cudaError_t status = start(p.map == Map::LayerNormBackward ? kernel_of<LayerNormBackward>(plan, p.in)
-                                                                   : kernel_of<RmsNormBackward>(plan, p.in),
-                                   args, l);
+  const Launch l{plan.units, plan.block, plan.shared_bytes, stream, dependent, 1, -1, plan.most_shared_bytes};
+  const cudaError_t status = with_map(p.map, [&](auto tag) {
+    using M = typename decltype(tag)::type;
+    if constexpr (M::parameters > 0) {
+      return start(plan.is_short ? kernel_of<M, true>(p.in) : kernel_of<M, false>(p.in), args, l);
+    }
+    return cudaErrorInvalidValue;
+  });
   if (status != cudaSuccess) return status;
   const FinishPlan& f = plan.finish;
   const FinishArgs<float, Access::Contiguous> of_sums{static_cast<const float*>(b.scratch),

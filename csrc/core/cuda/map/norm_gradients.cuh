@@ -3,7 +3,7 @@
 // A CTA takes the rows of a few neighbouring leaves of the sums over the rows, one after the other; a warp has a chunk
 // of every row, and a lane the same places of each. So the lane adds up in registers what weight and bias have at its
 // places. Leaves that wait for their right neighbours are in shared memory. Of short rows a warp has several side by
-// side, each of leaves of its own.
+// side, each of leaves of its own, and what they have meets in the end.
 #pragma once
 
 #include "core/cuda/block/dependent_launch.cuh"
@@ -20,15 +20,15 @@ struct NormGradientsArgs {
   void *out, *partials;                          // of each unit, the sums of every place
   int64_t n, count;                              // of rows
   int64_t grad_stride, self_stride, out_stride;  // from a row to the next
-  int log_warps, log_lanes, log_leaves;          // of a row in a CTA, and in a warp; of a unit
+  int log_warps, log_lanes, log_leaves;          // of a row in a CTA, and in a warp; of a group
 };
 
-// The rows of a unit in the order in which they are added up: leaf by leaf, step by step. Units that are neighbours
-// take as many turns, in some of which a unit may have no row.
-class UnitRows {
+// The rows of a group of neighbouring leaves in the order in which they are added up: leaf by leaf, step by step.
+// Groups of a warp take as many turns, in some of which one may have no row.
+class GroupRows {
  public:
-  __device__ __forceinline__ UnitRows(int64_t unit, int log_leaves, int64_t count)
-      : first_(order::first_element(unit << log_leaves)), count_(count), leaves_(1 << log_leaves) {
+  __device__ __forceinline__ GroupRows(int64_t group, int log_leaves, int64_t count)
+      : first_(order::first_element(group << log_leaves)), count_(count), leaves_(1 << log_leaves) {
     const int64_t of_chunk = count - first_ / kChunk * kChunk;
     steps_ = static_cast<int>(max(min((of_chunk + kLeaves - 1) / kLeaves, int64_t{kSteps}), int64_t{1}));
   }
@@ -59,8 +59,7 @@ struct NormGradients {
   static constexpr int V = vector_width<In>, kLoads = is_short ? kLoadsOfShort : kChunk / (kWarp * V);
   static constexpr int kSets = is_short ? kLoads : kLoads / kSteps, kPlaces = kLoads * V * kWarp;  // of a warp
   static constexpr int kStages = tuning::kGradientStages;
-  static constexpr bool has_bias = !std::is_same<Read, RmsNorm::Row<Word>>::value;
-  static constexpr int kSums = 1 + has_bias;  // over the rows
+  static constexpr int kSums = M::parameters;  // over the rows: of the weight, and of the bias
   using Sums = Word[kSums][kLoads][V];
   // What a lane makes of a row's elements and needs once more.
   struct Made {
@@ -85,7 +84,8 @@ struct NormGradients {
     first = (is_short ? 0 : warp * kChunk) + (lane & (lanes - 1)) * V;
   }
 
-  __device__ __forceinline__ int64_t unit() const {
+  // Which leaves are the lane's.
+  __device__ __forceinline__ int64_t group() const {
     if constexpr (!is_short) return blockIdx.x;
     return (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) >> a.log_lanes;
   }
@@ -140,7 +140,7 @@ struct NormGradients {
           add(leaf[0][e], M::template number_of<0>(scaled, normal), i == s);
           if constexpr (M::sums > 1) add(leaf[1][e], M::template number_of<1>(scaled, normal), i == s);
           sums[0][i][e] += grad[e] * normal;
-          if constexpr (has_bias) sums[1][i][e] += grad[e];
+          if constexpr (kSums > 1) sums[1][i][e] += grad[e];
         }
       }
 #pragma unroll
@@ -185,7 +185,7 @@ struct NormGradients {
   __device__ __forceinline__ void begin(Sums& sums) const {
     for_places([&](int s, int i, int e) { sums[s][i][e] = O::template identity<Word>(); });
   }
-  // The leaf's sums join those of the leaves before it. The last one's are those of the unit.
+  // The leaf's sums join those of the leaves before it. The last one's are those of the group.
   __device__ __forceinline__ void push(int leaf, Sums& sums) const {
     int level = 0;
     for (; leaf >> level & 1; ++level) {
@@ -193,8 +193,33 @@ struct NormGradients {
     }
     if (level < a.log_leaves) for_places([&](int s, int i, int e) { waiting(level, s, i, e) = sums[s][i][e]; });
   }
+  // What the CTA's groups have, which are neighbours, is the first one's in the end. A warp leaves what it has for its
+  // left neighbour where its rows have been.
+  __device__ __forceinline__ void meet(Sums& sums) const {
+#pragma unroll 1
+    for (int mask = lanes; mask < kWarp; mask *= 2) {
+      for_places(
+          [&](int s, int i, int e) { sums[s][i][e] = O::combine(sums[s][i][e], exchange(sums[s][i][e], mask)); });
+    }
+    constexpr int kNext = kStages * 2 * kLoads * kWarp * sizeof(uint4) / sizeof(Word);  // words from a warp to the next
+    static_assert(kSums * kPlaces <= kNext, "what a warp's rows leave room for");
+    const int lane = threadIdx.x % kWarp, warp = warp_of_cta(), warps = blockDim.x / kWarp;
+    Word* const left = reinterpret_cast<Word*>(stages - lane) + lane;
+    const auto index = [](int s, int i, int e) { return ((s * kLoads + i) * V + e) * kWarp; };
+#pragma unroll 1
+    for (int width = 1; width < warps; width *= 2) {
+      const int of_pair = warp & (2 * width - 1);
+      if (of_pair == width) for_places([&](int s, int i, int e) { left[index(s, i, e)] = sums[s][i][e]; });
+      __syncthreads();
+      if (of_pair == 0) {
+        const Word* const right = left + width * kNext;
+        for_places([&](int s, int i, int e) { sums[s][i][e] = O::combine(sums[s][i][e], right[index(s, i, e)]); });
+      }
+    }
+  }
   __device__ __forceinline__ void leave(const Sums& sums) const {
-    Word* const to = static_cast<Word*>(a.partials) + unit() * kSums * a.n;
+    if (is_short && threadIdx.x >= static_cast<unsigned>(lanes)) return;
+    Word* const to = static_cast<Word*>(a.partials) + static_cast<int64_t>(blockIdx.x) * kSums * a.n;
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
 #pragma unroll
@@ -223,7 +248,7 @@ __global__ void __maxnreg__(tuning::gradient_registers(NormGradients<M, In, is_s
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ float slots[2][M::sums][tuning::kMapMostWarps];  // in turn: a row's are read while the next one's come
   Gradients mine(a, shared);
-  UnitRows now(mine.unit(), a.log_leaves, a.count), ahead = now;
+  GroupRows now(mine.group(), a.log_leaves, a.count), ahead = now;
   const auto load_ahead = [&](int stage) {
     if (ahead.exists()) mine.load(stage, ahead.row());
     if (ahead.has_turns()) ahead.advance();
@@ -261,7 +286,8 @@ __global__ void __maxnreg__(tuning::gradient_registers(NormGradients<M, In, is_s
     norm = of_next;
   }
   allow_next_kernel();
-  if (order::first_element(mine.unit() << a.log_leaves) < a.count) mine.leave(sums);
+  if constexpr (is_short) mine.meet(sums);
+  mine.leave(sums);
 }
 
 }  // namespace torch_reduce::cuda

@@ -74,7 +74,10 @@ bool tiles_are_legal(const Problem& p);
 void plan_tiles(Plan& plan, bool vector, const Problem& p, const Gpu& gpu, const Constraint& c);
 
 void plan_finish(Plan& plan, const Problem& p, const Gpu& gpu);
-// Where units leave a partial of each of many outputs: neighbouring threads have neighbouring outputs.
+// Where units leave a partial of each of many outputs: neighbouring threads have neighbouring outputs. So many units at
+// most.
+constexpr int64_t kMostUnitsOfMany =
+    int64_t{tuning::kFinishThreads / kWarp} * (tuning::kFinishAtOnce << tuning::kFinishLevels);
 FinishPlan finish_of_many(int64_t outputs, int64_t units);
 
 }  // namespace torch_reduce::planning

@@ -19,13 +19,6 @@ bool are_vectors(const MapProblem& p, int64_t MapStrides::* stride, DType type, 
   return are;
 }
 
-// Of a CTA. An SM keeps 1 KiB for each, and static shared memory is beside it. Nobody launches for a GPU that is not
-// known.
-int64_t most_shared_bytes(const Gpu& gpu) {
-  constexpr int64_t kLeast = 64 << 10, kBeside = 8 << 10;
-  return std::max<int64_t>(gpu.shared_bytes, kLeast) - kBeside;
-}
-
 void choose_places(MapPlan& plan, const MapProblem& p, const TraitsOfMap& map, int64_t v) {
   plan.reads_vectors =
       are_vectors(p, &MapStrides::x, p.in, p.alignment, v) && are_vectors(p, &MapStrides::second, p.in, p.alignment, v);
@@ -89,6 +82,12 @@ void choose_warps(MapPlan& plan, int64_t chunks, int64_t piece_bytes, const Gpu&
 }
 
 }  // namespace
+
+// An SM keeps 1 KiB for each CTA, and static shared memory is beside it.
+int64_t most_shared_bytes(const Gpu& gpu) {
+  constexpr int64_t kLeast = 64 << 10, kBeside = 8 << 10;
+  return std::max<int64_t>(gpu.shared_bytes, kLeast) - kBeside;
+}
 
 MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   MapPlan plan;

@@ -48,6 +48,9 @@ constexpr TR_HD int map_piece_bytes(bool reads_second, bool keeps_lifted, int lo
   return loads * kLoadBytes * (1 + reads_second + (keeps_lifted ? word_bytes / element_bytes : 0));
 }
 
+// Shared memory of a CTA that fills an SM. Nobody launches for a GPU that is not known.
+int64_t most_shared_bytes(const Gpu& gpu);
+
 TR_SHARED MapPlan make_map_plan(const MapProblem& problem, const Gpu& gpu);
 
 }  // namespace torch_reduce

@@ -33,21 +33,21 @@ std::optional<NormGradientsPlan> make_norm_gradients_plan(const MapProblem& p, c
   constexpr int kWarp = planning::kWarp;
   const auto bytes = static_cast<int64_t>(size_of(p.in)), word = static_cast<int64_t>(size_of(p.compute));
   const int64_t v = kVectorBytes / bytes, leaves = leaf_count(p.rows);
-  plan.sums = traits_of(p.map).words_read == 3 ? 2 : 1;
+  plan.sums = traits_of(p.map).parameters;
   plan.is_short = p.n <= kLeaves;
   if (plan.is_short) plan.log_lanes = log2_above(ceil_div(p.n, v * kLoadsOfShort));
   plan.log_warps = log2_above(ceil_div(p.n, kChunk));
   plan.block = plan.is_short ? tuning::kGradientWarpsOfShort * kWarp : kWarp << plan.log_warps;
-  const int64_t units_of_cta = plan.is_short ? plan.block >> plan.log_lanes : 1;
+  const int64_t rows_at_once = plan.is_short ? plan.block >> plan.log_lanes : 1;
   plan.log_leaves = tuning::log_gradient_leaves(bytes);
-  while (plan.log_leaves > 0 && leaves >> plan.log_leaves < gpu.sms * tuning::kGradientCtasPerSm * units_of_cta) {
+  while (plan.log_leaves > 0 && leaves >> plan.log_leaves < gpu.sms * tuning::kGradientCtasPerSm * rows_at_once) {
     --plan.log_leaves;
   }
-  plan.units = ceil_div(leaves, int64_t{1} << plan.log_leaves);
-  plan.grid = ceil_div(plan.units, units_of_cta);
+  plan.units = ceil_div(leaves, rows_at_once << plan.log_leaves);
   const int64_t places = plan.is_short ? kLoadsOfShort * v : kChunk / kWarp;  // of a lane
   plan.shared_bytes = plan.block * places * (tuning::kGradientStages * 2 * bytes + plan.log_leaves * plan.sums * word);
-  if (plan.shared_bytes > gpu.shared_bytes - (8 << 10) || plan.units > planning::kMaxGrid) return std::nullopt;
+  plan.most_shared_bytes = most_shared_bytes(gpu);
+  if (plan.shared_bytes > plan.most_shared_bytes || plan.units > planning::kMostUnitsOfMany) return std::nullopt;
   plan.finish = planning::finish_of_many(plan.sums * p.n, plan.units);
   plan.scratch_bytes = plan.units * plan.sums * p.n * word;
   return plan;

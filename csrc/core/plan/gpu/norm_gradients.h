@@ -13,14 +13,15 @@
 namespace torch_reduce {
 
 struct NormGradientsPlan {
-  bool is_short = false;  // rows stand side by side in a warp, each of a unit of its own
+  bool is_short = false;  // rows stand side by side in a warp, each of leaves of its own
   int log_lanes = 5;      // of a row in a warp
   int log_warps = 0;      // of a row in a CTA
-  int log_leaves = 0;     // of a unit
+  int log_leaves = 0;     // of a row at a time
   int sums = 1;           // over the rows: of the weight, and of the bias
-  int64_t units = 1, grid = 1;
+  int64_t units = 1;      // CTAs
   int block = 0;
-  int64_t shared_bytes = 0, scratch_bytes = 0;
+  int64_t shared_bytes = 0, most_shared_bytes = 0;  // of a CTA; and of any plan on this GPU
+  int64_t scratch_bytes = 0;
   FinishPlan finish;
 };
 

@@ -128,6 +128,7 @@ constexpr int kFinishThreads = 1024;
 constexpr int64_t finish_side_by_side(int64_t acc) { return power_of_two_below(64 / acc); }
 constexpr int64_t finish_vector(int64_t acc) { return power_of_two_below(acc < 16 ? 16 / acc : 1); }
 constexpr int kFinishAtOnce = 8;
+constexpr int kFinishLevels = 8;  // of a thread's tree over those that it takes at once
 // The partials of a CTA of a cluster, at least.
 constexpr int64_t kFinishUnits = 4096;
 

@@ -53,7 +53,7 @@ class Memo {
                          static_cast<int>(p.in),
                          static_cast<int>(p.out),
                          static_cast<int>(p.compute),
-                         p.tested + 2 * (two ? p.partner.alignment : 0),
+                         p.tested + 2 * (two ? p.partner.alignment : 0) + 64 * static_cast<int>(p.partner.role),
                          p.in_alignment,
                          l.kept_dims};
     uint64_t head = 0;
