@@ -279,6 +279,7 @@ def documents() -> dict[Path, dict[str, str]]:
         | {"scans": scans(load("scans")), "models": made_of_reductions(load("models"))}
         | {"family": of_suite("family", "`sum` is our sum of the same elements")}
         | {"selections": of_suite("selections", "Of the largest elements of each row")}
+        | {"gradients": of_suite("gradients", "`liger` is liger-kernel, for norms and softmax")}
         | {"training": of_suite("training", "`ours` is the model under `torch_reduce.patch`")},
     }
 

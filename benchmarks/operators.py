@@ -41,7 +41,7 @@ def names() -> list[str]:
 
 def _call(name: str, **options: object) -> Callable[..., tuple[torch.Tensor, ...]]:
     """Of a tensor of two rows, with the least that the schema asks for; every result in a tuple."""
-    given = {"dim": 1, "k": 2, "normalized_shape": [3], "target": torch.zeros(2, dtype=torch.int64)}
+    given = {"dim": 1, "k": 2, "normalized_shape": [3], "num_groups": 1, "target": torch.zeros(2, dtype=torch.int64)}
 
     def call(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         wanted = [a.name for a in _schema(name).arguments if not a.has_default_value()]
