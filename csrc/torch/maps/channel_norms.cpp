@@ -51,7 +51,7 @@ std::tuple<at::Tensor, at::Tensor> batch_norm_stats(const at::Tensor& self) {
   std::iota(others.begin(), others.end(), 0);
   others.erase(others.begin() + 1);
   const auto [variance, mean] =
-      call_pair(spread_request(Op::VarianceAndMean, at::IntArrayRef(others), /*keepdim=*/false, /*correction=*/0),
+      call_pair(spread_request(kOfChannel, at::IntArrayRef(others), /*keepdim=*/false, /*correction=*/0),
                 self.to(compute_type_of_map(self.scalar_type())));
   return {mean, variance};
 }

@@ -112,7 +112,7 @@ Problem describe_weight_gradient(const WeightInputs& in, int64_t dims, const at:
     reduced[d] = d < rows;
     strides[d] = reduced[d] ? 0 : out.stride(d - rows);
   }
-  Description description{Op::Dot,
+  Description description{kOfWeight,
                           Mode::Deterministic,
                           to_dtype(in.grad.scalar_type()),
                           to_dtype(out.scalar_type()),

@@ -84,7 +84,7 @@ at::Tensor sum_over(const at::Tensor& x, int64_t first, int64_t end) {
   at::DimVector dims(static_cast<size_t>(end - first));
   std::iota(dims.begin(), dims.end(), first);
   return torch_reduce::call(
-      Request{Op::Sum, at::IntArrayRef(dims), /*keepdim=*/false, compute_type_of_map(x.scalar_type())}, x);
+      Request{kAddition, at::IntArrayRef(dims), /*keepdim=*/false, compute_type_of_map(x.scalar_type())}, x);
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 
 #include "core/contract/exponential.h"
 #include "core/contract/maps/map.h"
-#include "core/contract/norm_row.h"
+#include "core/contract/partner.h"
 
 namespace torch_reduce {
+
+// The reductions that a weight's gradient is, of normalised factors, and a channel's statistics.
+constexpr Op kOfWeight = Op::Dot, kOfChannel = Op::VarianceAndMean;
 
 TR_HD float root_of(float x) { return __builtin_sqrtf(x); }
 TR_HD double root_of(double x) { return __builtin_sqrt(x); }

@@ -13,6 +13,24 @@ auto kernel_of(DType in) {
                                  : norm_gradients<M, float, is_short>;
 }
 
+// The trees over the units, of every sum.
+template <class O>
+cudaError_t finish(const NormGradientsPlan& plan, const MapProblem& p, const void* partials, void* sums,
+                   cudaStream_t stream, bool dependent) {
+  const FinishPlan& f = plan.finish;
+  const FinishArgs<float, Access::Contiguous> args{static_cast<const float*>(partials),
+                                                   Target{sums, {p.rows}, p.compute, Ending::Own, 0, 0, nullptr, 0},
+                                                   plan.sums * p.n,
+                                                   f.padded_units,
+                                                   1,
+                                                   static_cast<uint32_t>(plan.units),
+                                                   f.log_across,
+                                                   f.units_per_thread,
+                                                   f.cluster,
+                                                   KeptIndex<Access::Contiguous>(Layout{}, 0)};
+  return start(finish_many<O, float, Access::Contiguous>, args, Launch{f.grid, f.block, 0, stream, dependent});
+}
+
 }  // namespace
 
 cudaError_t launch_norm_gradients(const NormGradientsPlan& plan, const MapProblem& p, const MapBuffers& b, void* sums,
@@ -22,26 +40,15 @@ cudaError_t launch_norm_gradients(const NormGradientsPlan& plan, const MapProble
       b.x,    b.second, b.weight,    b.read,   b.out,          b.scratch,      p.n,
       p.rows, rows.x,   rows.second, rows.out, plan.log_warps, plan.log_lanes, plan.log_leaves};
   const Launch l{plan.units, plan.block, plan.shared_bytes, stream, dependent, 1, -1, plan.most_shared_bytes};
-  const cudaError_t status = with_map(p.map, [&](auto tag) {
+  return with_map(p.map, [&](auto tag) {
     using M = typename decltype(tag)::type;
+    cudaError_t status = cudaErrorInvalidValue;
     if constexpr (M::parameters > 0) {
-      return start(plan.is_short ? kernel_of<M, true>(p.in) : kernel_of<M, false>(p.in), args, l);
+      status = start(plan.is_short ? kernel_of<M, true>(p.in) : kernel_of<M, false>(p.in), args, l);
+      if (status == cudaSuccess) status = finish<typename M::Reduces>(plan, p, b.scratch, sums, stream, dependent);
     }
-    return cudaErrorInvalidValue;
+    return status;
   });
-  if (status != cudaSuccess) return status;
-  const FinishPlan& f = plan.finish;
-  const FinishArgs<float, Access::Contiguous> of_sums{static_cast<const float*>(b.scratch),
-                                                      Target{sums, {p.rows}, p.compute, Ending::Own, 0, 0, nullptr, 0},
-                                                      plan.sums * p.n,
-                                                      f.padded_units,
-                                                      1,
-                                                      static_cast<uint32_t>(plan.units),
-                                                      f.log_across,
-                                                      f.units_per_thread,
-                                                      f.cluster,
-                                                      KeptIndex<Access::Contiguous>(Layout{}, 0)};
-  return start(finish_many<Sum, float, Access::Contiguous>, of_sums, Launch{f.grid, f.block, 0, stream, dependent});
 }
 
 }  // namespace torch_reduce::cuda

@@ -10,7 +10,7 @@
 #include "core/cuda/lane/copy_groups.cuh"
 #include "core/cuda/lane/meeting.cuh"
 #include "core/cuda/map/meet.cuh"
-#include "core/plan/gpu/norm_gradients.h"
+#include "core/plan/gpu/gradients/norm_gradients.h"
 #include "core/plan/tuning/norm_gradients.h"
 
 namespace torch_reduce::cuda {

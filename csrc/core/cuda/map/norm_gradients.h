@@ -4,7 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/cuda/map/buffers.h"
-#include "core/plan/gpu/norm_gradients.h"
+#include "core/plan/gpu/gradients/norm_gradients.h"
 
 namespace torch_reduce::cuda {
 

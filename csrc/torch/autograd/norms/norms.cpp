@@ -6,10 +6,10 @@
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 
-#include "../maps/call.h"
-#include "compiled_node.h"
-#include "node_owner.h"
-#include "norm_formulas.h"
+#include "../../maps/call.h"
+#include "../compiled_node.h"
+#include "../node_owner.h"
+#include "formulas.h"
 
 namespace torch_reduce {
 namespace {

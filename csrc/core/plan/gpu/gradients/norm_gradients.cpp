@@ -1,4 +1,4 @@
-#include "core/plan/gpu/norm_gradients.h"
+#include "core/plan/gpu/gradients/norm_gradients.h"
 
 #include "core/contract/integers.h"
 #include "core/contract/order.h"

@@ -1,12 +1,12 @@
-#include "norm_formulas.h"
+#include "formulas.h"
 
 #include <ATen/ATen.h>
 
 #include <numeric>
 
-#include "../dispatch/call.h"
-#include "../maps/call.h"
-#include "../maps/describe.h"
+#include "../../dispatch/call.h"
+#include "../../maps/call.h"
+#include "../../maps/describe.h"
 
 namespace torch_reduce {
 
