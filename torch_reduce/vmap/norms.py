@@ -151,7 +151,8 @@ def norm_gradients_rule(op: OpOverload) -> Rule:
         weights = batched(info, weight, in_dims[4]) if weight is not None else [None] * info.batch_size
         pairs = [op(*of_one, dims, w) for *of_one, w in zip(*batches, weights, strict=True)]
         if pairs:
-            return tuple(torch.stack(t) for t in zip(*pairs, strict=True)), (0, 0)
+            of_x, sums = (torch.stack(t) for t in zip(*pairs, strict=True))
+            return (of_x, sums), (0, 0)
         _, self, row = batches
         sums = row.new_empty((0, 1 + (row.shape[-1] == 3), *self.shape[self.dim() - dims :]))
         return (torch.empty_like(self), sums), (0, 0)
