@@ -82,3 +82,19 @@ def test_others_have_no_such_kernel(kernels, name):
         assert run(kernels, name, values(rows, n, dtype)) == -1
     assert run(kernels, name, values(4, 1024, torch.float64)) == -1
     assert run(kernels, name, values(4, 1024, torch.bfloat16), gap=1) == -1
+
+
+def test_no_more_partials_than_the_second_kernel_takes(kernels):
+    """Beyond, each gradient has a kernel of its own."""
+
+    def units_of(rows, n):
+        units, at = ctypes.c_int64(), ctypes.c_void_p(4096)
+        sizes = [ctypes.c_int64(size) for size in (rows, n, n, n, n)]
+        status = kernels.emulate_norm_gradients(
+            False, TYPES.index("bfloat16"), *sizes, at, at, at, at, None, None, False, ctypes.byref(units)
+        )
+        return units.value if status == 0 else None
+
+    assert units_of(1 << 20, 512) == 65536
+    assert units_of((1 << 20) + 1, 512) is None
+    assert units_of(1 << 22, 128) <= 65536

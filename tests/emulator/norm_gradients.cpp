@@ -13,7 +13,8 @@ using namespace torch_reduce;
 extern "C" {
 
 // Of rows of n elements, which begin so many elements after one another: gradients, what the norm was given, and the
-// results. `read`: what the norm has kept of each row. Returns a cudaError_t, or -1 where there is no such kernel.
+// results. `read`: what the norm has kept of each row. Without results it is planned alone. Returns a cudaError_t, or
+// -1 where there is no such kernel.
 int emulate_norm_gradients(bool centred, int type, int64_t rows, int64_t n, int64_t grad_stride, int64_t self_stride,
                            int64_t out_stride, const void* grad, const void* self, const void* weight, const void* read,
                            void* out, void* sums, bool backward, int64_t* units) {
@@ -35,6 +36,7 @@ int emulate_norm_gradients(bool centred, int type, int64_t rows, int64_t n, int6
   const auto plan = make_norm_gradients_plan(p, make_gpu(4, 9, 0));
   if (!plan) return -1;
   *units = plan->units;
+  if (out == nullptr) return cudaSuccess;
   std::vector<uint4> scratch(static_cast<size_t>(plan->scratch_bytes + 15) / 16,
                              {0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a, 0x5a5a5a5a});
   emulator::backward = backward;
