@@ -19,8 +19,8 @@ namespace torch_reduce {
 //   static void run(const MapProblem&, const MapInputs&, const MapOutputs&);
 //   static void run(LossStep, const LossCall&, const LossInputs&, const at::Tensor& out);
 //   static void run(const Problem&, const WeightInputs&, const at::Tensor& out);
-//   static bool run_gradients(const MapProblem&, const MapInputs&, const MapOutputs&, const at::Tensor& sums);  // if
-//   it can
+//   // Returns whether it can.
+//   static bool run_gradients(const MapProblem&, const MapInputs&, const MapOutputs&, const at::Tensor& sums);
 template <class Device>
 struct MapKernels {
   using Pair = std::tuple<at::Tensor, at::Tensor>;
