@@ -18,6 +18,7 @@ from .norms import (
 )
 from .reductions import (
     accumulator_rule,
+    by_name_rule,
     elementwise_rule,
     reduction_rule,
     rule_of_two,
@@ -32,6 +33,7 @@ def register() -> None:
     ops = torch.ops.reduce
     for reduction in (*(operator.packet for operator in REDUCTIONS.values()), ops.exact_accumulate):
         torch.library.register_vmap(reduction.default, reduction_rule(reduction.default))
+    torch.library.register_vmap(ops._by_name.default, by_name_rule(ops._by_name.default))
     for scan in (*(operator.packet for operator in SCANS.values()), ops._cumargmax, ops._cumargmin):
         torch.library.register_vmap(scan.default, scan_rule(scan.default))
     for rounding in (ops.exact_round, ops.exact_normalize):

@@ -43,6 +43,19 @@ def reduction_rule(op: OpOverload) -> Rule:
     return rule
 
 
+def by_name_rule(op: OpOverload) -> Rule:
+    def rule(
+        info: Any, in_dims: Sequence[int], self: Tensor, name: str, dim: Sequence[int], *options: Any
+    ) -> tuple[Tensor, int]:
+        self = self.movedim(in_dims[0], 0)
+        rank = self.dim() - 1
+        if rank == 0:  # each is its own element
+            return op(self.unsqueeze(1), name, [1], False, *options[1:]), 0
+        return op(self, name, [d % rank + 1 for d in dim], *options), 0
+
+    return rule
+
+
 def scan_rule(op: OpOverload) -> Rule:
     def rule(info: Any, in_dims: Sequence[int], self: Tensor, dim: int, **options: Any) -> tuple[Tensor, int]:
         self = self.movedim(in_dims[0], 0)

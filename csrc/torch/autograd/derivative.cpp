@@ -130,16 +130,18 @@ at::Tensor deviation_forward(const Reduction& r, const at::Tensor& tangent, cons
 }
 
 // Of two results: the gradients of both come in one tensor, and so do the tangents.
-Operands of_one(const Operands& o, int64_t which) {
-  return {o.sizes, o.type, o.self, o.result.defined() ? o.result.select(-1, which) : o.result};
+Operands of_one(const Operands& o, int64_t which, at::ScalarType type) {
+  return {o.sizes, type, o.self, o.result.defined() ? o.result.select(-1, which) : o.result};
 }
 template <auto kFirst, auto kSecond>
 at::Tensor pair_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
-  return kFirst(r, grad.select(-1, 0), of_one(o, 0)) + kSecond(r, grad.select(-1, 1), of_one(o, 1));
+  const at::ScalarType type = grad.scalar_type();
+  return (kFirst(r, grad.select(-1, 0), of_one(o, 0, type)) + kSecond(r, grad.select(-1, 1), of_one(o, 1, type)))
+      .to(o.type);
 }
 template <auto kFirst, auto kSecond>
 at::Tensor pair_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
-  return at::stack({kFirst(r, tangent, of_one(o, 0)), kSecond(r, tangent, of_one(o, 1))}, -1);
+  return at::stack({kFirst(r, tangent, of_one(o, 0, o.type)), kSecond(r, tangent, of_one(o, 1, o.type))}, -1);
 }
 
 // The elements over their norm: where that is 0, all of them are.

@@ -19,6 +19,11 @@ c10::TypedOperatorHandle<Function> find(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Function>();
 }
 
+const auto& by_name() {
+  static const auto op = find<ByName>("reduce::_by_name");
+  return op;
+}
+
 at::ScalarType parse_dtype(c10::string_view name) {
   const auto& types = c10::getStringToDtypeMap();
   const auto found = types.find(std::string(name));
@@ -57,9 +62,12 @@ Request request_by_name(c10::string_view op, at::IntArrayRef dim, bool keepdim, 
 }
 
 at::Tensor call_by_name(const Request& r, const at::Tensor& self) {
-  static const auto op = find<ByName>("reduce::_by_name");
-  return op.call(self, name(r), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode,
-                 r.correction);
+  return by_name().call(self, name(r), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode,
+                        r.correction);
+}
+at::Tensor redispatch_by_name(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {
+  return by_name().redispatch(keys, self, name(r), list_of(r.dim, self.dim()), r.keepdim,
+                              r.dtype ? name_of(*r.dtype) : "", r.mode, r.correction);
 }
 
 at::Tensor exact_accumulate_by_name(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {

@@ -12,6 +12,7 @@ namespace torch_reduce {
 
 // reduce::_by_name, from the top, and the request that one of its calls makes.
 at::Tensor call_by_name(const Request& request, const at::Tensor& self);
+at::Tensor redispatch_by_name(c10::DispatchKeySet keys, const Request& request, const at::Tensor& self);
 Request request_by_name(c10::string_view op, at::IntArrayRef dim, bool keepdim, c10::string_view dtype,
                         c10::string_view mode, double correction, Role role = Role::None);
 

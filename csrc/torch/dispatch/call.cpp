@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "by_name.h"
+
 namespace torch_reduce {
 namespace {
 
@@ -49,6 +51,9 @@ const auto& plain_out(Scan scan) { return handle<Signature::plain, PlainScanOut>
 
 bool is_typed(Scan scan) { return signature_of(scan) == Signature::typed; }
 
+// Whether a type is named that the operator does not take: its call by name does.
+bool is_by_name(const Request& r) { return r.dtype && !r.scan && !takes_dtype(signature_of(r.op)); }
+
 }  // namespace
 
 at::Tensor call(const Request& r, const at::Tensor& self) {
@@ -56,6 +61,7 @@ at::Tensor call(const Request& r, const at::Tensor& self) {
     const int64_t dim = r.dim->front();
     return is_typed(*r.scan) ? typed(*r.scan).call(self, dim, r.dtype) : plain(*r.scan).call(self, dim);
   }
+  if (is_by_name(r)) return call_by_name(r, self);
   switch (signature_of(r.op)) {
     case Signature::typed:
       return typed(r.op).call(self, r.dim, r.keepdim, r.dtype, r.mode);
@@ -85,6 +91,7 @@ at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tens
     return is_typed(*r.scan) ? typed(*r.scan).redispatch(keys, self, dim, r.dtype)
                              : plain(*r.scan).redispatch(keys, self, dim);
   }
+  if (is_by_name(r)) return redispatch_by_name(keys, r, self);
   switch (signature_of(r.op)) {
     case Signature::typed:
       return typed(r.op).redispatch(keys, self, r.dim, r.keepdim, r.dtype, r.mode);

@@ -50,9 +50,9 @@ std::tuple<at::Tensor, at::Tensor> batch_norm_stats(const at::Tensor& self) {
   at::DimVector others(static_cast<size_t>(self.dim()));
   std::iota(others.begin(), others.end(), 0);
   others.erase(others.begin() + 1);
-  const auto [variance, mean] =
-      call_pair(spread_request(kOfChannel, at::IntArrayRef(others), /*keepdim=*/false, /*correction=*/0),
-                self.to(compute_type_of_map(self.scalar_type())));
+  Request request = spread_request(kOfChannel, at::IntArrayRef(others), /*keepdim=*/false, /*correction=*/0);
+  request.dtype = compute_type_of_map(self.scalar_type());
+  const auto [variance, mean] = call_pair(request, self);
   return {mean, variance};
 }
 

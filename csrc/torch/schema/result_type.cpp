@@ -1,5 +1,6 @@
 #include "result_type.h"
 
+#include <ATen/OpMathType.h>
 #include <c10/core/DefaultDtype.h>
 
 #include <string>
@@ -117,7 +118,8 @@ at::ScalarType result_type(const Request& r, at::ScalarType in, std::optional<at
   if (!takes_dtype(signature_of(r.op))) {
     const Gives gives = traits_of(r.op).gives;
     const auto truth = in == at::kByte ? in : at::kBool;
-    const auto own = is_float8(in) && !traits_of(r.op).selects ? at::kFloat : in;
+    const bool is_computed = signature_of(r.op) == Signature::spread && r.dtype == at::toOpMathType(in);
+    const auto own = is_computed || (is_float8(in) && !traits_of(r.op).selects) ? at::toOpMathType(in) : in;
     const auto type = gives == Gives::Int64 ? at::kLong : gives == Gives::Truth ? truth : own;
     TORCH_CHECK(!out || *out == type, "reduce::", name(r), ": out must have the dtype ",
                 gives == Gives::Element ? "of the input, " : "", type, ", but has ", *out);
