@@ -65,6 +65,15 @@ def steps() -> Iterator[Work]:
                 lambda x, w=weight, b=bias, g=groups: F.group_norm(x, g, w, b), 2 * size, None, 2 * size,
                 parameters=(weight, bias), upstream=Beside(torch.randn_like),
             )  # fmt: skip
+        for shape in ((32, 64, 112, 112), (64, 256, 56, 56), (64, 512, 7, 7)):
+            size = math.prod(shape) * dtype.itemsize
+            weight, bias = _parameters(shape[1], F32)
+            yield Step(
+                "batch_norm", shape, dtype,
+                lambda x, w=weight, b=bias: ours.batch_norm(x, None, None, w, b, training=True),
+                lambda x, w=weight, b=bias: F.batch_norm(x, None, None, w, b, training=True), 2 * size, None, 2 * size,
+                parameters=(weight, bias), upstream=Beside(torch.randn_like),
+            )  # fmt: skip
     shape = (16384, 2048)
     size = math.prod(shape) * 2
     yield Step(

@@ -1,8 +1,8 @@
-"""Norms with parameters of channels: to the bit what the contract says, beside torch's, derivatives, errors."""
+"""group_norm: to the bit what the contract says, beside torch's, derivatives, errors."""
 
-import numpy as np
 import pytest
 import torch
+from channel_cases import tensors
 from map_cases import DTYPES, computed, values
 
 import torch_reduce
@@ -12,12 +12,6 @@ from torch_reduce.testing import assert_same_bits, assert_within
 
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 SHAPES = [(3, 6, 5, 7), (2, 4), (1, 6, 300), (0, 4, 3), (2, 6, 0)]
-
-
-def tensors(shape, dtype, device):
-    x = values(1, max(1, torch.Size(shape).numel()), dtype)[0][: torch.Size(shape).numel()].reshape(shape)
-    weight, bias = (values(1, shape[1], dtype, start=s)[0] for s in (3, 5))
-    return x.to(device), weight.to(device), bias.to(device)
 
 
 @every_dtype
@@ -76,85 +70,6 @@ def test_derivatives_of_group_norm(device):
         assert_same_bits(actual, expected)
 
 
-def batch_model(x, mean, var, weight, bias, eps):
-    """In the compute type; of vectors on the CPU."""
-    place = (1, -1, *(1 for _ in x.shape[2:]))
-    whole = var + eps
-    root = whole.sqrt() if whole.dtype == torch.float64 else torch.from_numpy(np.sqrt(whole.numpy()))  # IEEE's
-    inverse = (1 / root).view(place)
-    return (x - mean.view(place)) * inverse * weight.view(place) + bias.view(place)
-
-
-@every_dtype
-def test_batch_norm_has_its_bits(device, dtype):
-    """In training, and with running statistics, which move."""
-    for shape in ((3, 6, 5, 7), (200, 4), (0, 4, 3)):
-        x, weight, bias = tensors(shape, dtype, device)
-        wide = computed(x)
-        dims = [0, *range(2, len(shape))]
-        parts = x.cpu().to(wide, copy=True), weight.cpu().to(wide), bias.cpu().to(wide)
-        var, mean = torch_reduce.var_mean(parts[0], dims, correction=0)
-        for actual, expected in zip(functional.batch_norm_stats(x), (mean, var), strict=True):
-            assert_same_bits(actual, expected)
-        running = [torch.linspace(-1, 1, shape[1]), torch.linspace(1, 2, shape[1])]
-        moved = [t.clone().to(device) for t in running]
-        for records in (True, False):
-            with torch.set_grad_enabled(records):
-                evaluated = functional.batch_norm(x, *moved, weight, bias, eps=1e-3)
-            expected = batch_model(parts[0], *(t.to(wide) for t in running), *parts[1:], 1e-3)
-            assert_same_bits(evaluated, expected.to(dtype))
-        assert_same_bits(x.to(wide), parts[0])
-        actual = functional.batch_norm(x, *moved, weight, bias, training=True, momentum=0.25, eps=1e-3)
-        assert_same_bits(actual, batch_model(parts[0], mean, var, *parts[1:], 1e-3).to(dtype))
-        if x.numel():
-            n = x.numel() // shape[1]
-            for t, old, new in zip(moved, running, (mean, var * (n / (n - 1))), strict=True):
-                assert_same_bits(t, (old.to(wide) * 0.75 + new * 0.25).float())
-
-
-def test_derivatives_of_batch_norm(device):
-    torch.manual_seed(0)
-    fp64 = {"dtype": torch.float64, "device": device}
-    x = torch.randn(3, 4, 5, **fp64).requires_grad_()
-    parameters = [torch.randn(4, **fp64).requires_grad_() for _ in range(2)]
-    running = [torch.randn(4, **fp64), torch.rand(4, **fp64)]
-    for training in (True, False):
-        statistics = [None, None] if training else running
-        run = lambda x, *p: functional.batch_norm(x, *statistics, *p, training=training, eps=1e-2)  # noqa: B023, E731
-        assert torch.autograd.gradcheck(run, (x, *parameters), check_forward_ad=True)
-        assert torch.autograd.gradgradcheck(run, (x, *parameters))
-        theirs = torch.nn.functional.batch_norm(x, *statistics, *parameters, training=training, eps=1e-2)
-        # Of numbers up to some ten, after some ten operations and sums of ten.
-        assert_within(run(x, *parameters), theirs.detach().cpu(), 1e3 * torch.finfo(torch.float64).eps * torch.ones(()))
-        compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
-        both = (torch.autograd.grad(f(x, *parameters).cos().sum(), (x, *parameters)) for f in (run, compiled))
-        for expected, actual in zip(*both, strict=True):
-            assert_same_bits(actual, expected)
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"momentum": None}, {"track_running_stats": False}, {"affine": False}], ids=str
-)
-def test_batch_norm_modules_do_as_torchs(device, options):
-    """In training, then in evaluation: results and running statistics are near."""
-    x = values(1, 3 * 6 * 4, torch.float32)[0].reshape(3, 6, 4).to(device) / 4
-    for kind, shape in (("BatchNorm1d", (3, 6, 4)), ("BatchNorm2d", (3, 6, 2, 2)), ("BatchNorm3d", (3, 6, 2, 1, 2))):
-        theirs, ours = (getattr(nn, kind)(6, **options).to(device) for nn in (torch.nn, torch_reduce.nn))
-        ours.load_state_dict(theirs.state_dict())
-        assert repr(ours) == repr(theirs)
-        bound = 100 * torch.finfo(torch.float32).eps * torch.ones(())  # some operations on numbers up to some ten
-        for module in (theirs, ours):
-            module(x.view(shape)), module(x.view(shape) * 2)
-        for _ in range(2):
-            for actual, expected in zip(ours.state_dict().values(), theirs.state_dict().values(), strict=True):
-                assert_within(actual, expected.cpu().double(), bound * (1 + expected.cpu().double().abs()))
-            assert_within(ours(x.view(shape)), theirs(x.view(shape)).detach().cpu().double(), bound)
-            ours.eval(), theirs.eval()
-        torch_reduce.patch(theirs)
-        theirs.load_state_dict(ours.state_dict())
-        assert_same_bits(theirs(x.view(shape)), ours(x.view(shape)))
-
-
 def test_modules_take_torchs_state(device):
     theirs, ours = (nn.GroupNorm(2, 6).to(device) for nn in (torch.nn, torch_reduce.nn))
     torch.nn.init.normal_(theirs.weight)
@@ -188,29 +103,3 @@ def test_group_norm_refuses():
         functional.group_norm(x, 2, torch.ones(4, dtype=torch.float64))
     with pytest.raises(RuntimeError, match="greater than 0"):
         functional.group_norm(x, 0)
-
-
-def test_batch_norm_refuses():
-    x, ones = torch.ones(2, 4, 3), torch.ones
-    wrong = [
-        (RuntimeError, (x, None, None), {}, "running_mean must be defined in evaluation mode"),
-        (RuntimeError, (x, ones(4), None), {}, "running_var must be defined in evaluation mode"),
-        (RuntimeError, (x, ones(3), ones(4)), {}, "running_mean should contain 4 elements not 3"),
-        (RuntimeError, (x, ones(4), ones(4), ones(3)), {}, "weight should contain 4 elements not 3"),
-        (RuntimeError, (x, ones(4), ones(4), None, ones(3)), {}, "bias should contain 4 elements not 3"),
-        (ValueError, (x[:1, :, 0], None, None), {"training": True}, "more than 1 value per channel when training"),
-        (NotImplementedError, (x.int(), ones(4), ones(4)), {}, "int32"),
-        (NotImplementedError, (x.int(), None, None), {"training": True}, "int32"),
-    ]
-    for error, arguments, keywords, words in wrong:
-        for run in (functional.batch_norm, torch.nn.functional.batch_norm):
-            with pytest.raises(error) as caught:
-                run(*arguments, **keywords)
-            assert caught.type is error
-            assert run is torch.nn.functional.batch_norm or words in str(caught.value)
-    with pytest.raises(ValueError, match="batch_norm eps must be positive, but got 0.0"):  # as some releases of torch
-        functional.batch_norm(x, ones(4), ones(4), eps=0.0)
-    with pytest.raises(RuntimeError, match="need an input of Double"):
-        functional.batch_norm(x, ones(4).double(), ones(4))
-    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
-        functional.batch_norm_stats(ones(4))

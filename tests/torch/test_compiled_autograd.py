@@ -151,13 +151,16 @@ def test_backward_twice(op, device):
 
 def of_rows(name, x):
     """An operator's first result for the rows of a matrix, and the parameters that it was given, wanting gradients."""
-    given, parameters = [x.unsqueeze(1) if name == "_group_norm" else x], []  # of one group
+    # Of one group, and of channels.
+    given, parameters = [{"_group_norm": x.unsqueeze(1), "_batch_norm": x.unsqueeze(2)}.get(name, x)], []
     for argument in getattr(torch.ops.reduce, name).default._schema.arguments[1:]:
         kind = str(argument.type)
         if argument.has_default_value():
             break
         if argument.name == "target":
             given.append(torch.arange(len(x), device=x.device).mul(3).remainder(x.shape[1]))
+        elif argument.name in ("mean", "variance"):
+            given.append(torch.linspace(0.5, 1.5, x.shape[1], device=x.device))
         elif kind == "Tensor":
             parameters.append(fill(x.shape, x.dtype, op="prod", start=9).to(x.device).requires_grad_())
             given.append(parameters[-1])
@@ -165,7 +168,7 @@ def of_rows(name, x):
             parameters.append(torch.linspace(0.5, 1.5 + len(given), x.shape[1], device=x.device).requires_grad_())
             given.append(parameters[-1])
         else:
-            given.append({"int": 1, "float": 0.1}[kind])
+            given.append({"int": 1, "float": 0.1, "bool": True}[kind])
     result = getattr(torch.ops.reduce, name)(*given)
     return (result[0] if isinstance(result, tuple) else result), parameters
 

@@ -8,6 +8,8 @@ import torch
 from .._schemas import REDUCTIONS, SCANS
 from .norms import (
     add_norm_rule,
+    batch_norm_gradient_rule,
+    batch_norm_rule,
     channel_sums_rule,
     group_norm_gradient_rule,
     group_norm_rule,
@@ -15,6 +17,7 @@ from .norms import (
     norm_gradients_rule,
     norm_rule,
     norm_weight_rule,
+    normal_products_rule,
 )
 from .reductions import (
     accumulator_rule,
@@ -50,6 +53,10 @@ def register() -> None:
     torch.library.register_vmap(ops._group_norm.default, group_norm_rule(ops._group_norm.default))
     of_group = ops._group_norm_backward.default
     torch.library.register_vmap(of_group, group_norm_gradient_rule(of_group))
+    torch.library.register_vmap(ops._batch_norm.default, batch_norm_rule(ops._batch_norm.default))
+    of_batch = ops._batch_norm_backward.default
+    torch.library.register_vmap(of_batch, batch_norm_gradient_rule(of_batch))
+    torch.library.register_vmap(ops._normal_products.default, normal_products_rule(ops._normal_products.default))
     torch.library.register_vmap(ops._channel_sums.default, channel_sums_rule(ops._channel_sums.default))
     gradients = ops._norm_gradients.default
     torch.library.register_vmap(gradients, norm_gradients_rule(gradients))

@@ -113,6 +113,42 @@ def group_norm_gradient_rule(op: OpOverload) -> Rule:
     return rule
 
 
+def batch_norm_rule(op: OpOverload) -> Rule:
+    # The batch is more channels.
+    def rule(info: Any, in_dims: Sequence[int | None], *args: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        *given, eps, of_batch = args
+        self, *of_channels = (t if t is None else batched(info, t, d) for t, d in zip(given, in_dims[:5], strict=True))
+        flat = (t if t is None else t.flatten(0, 1) for t in of_channels)
+        result, row = (t.unflatten(1, (info.batch_size, -1)) for t in op(_as_channels(self), *flat, eps, of_batch))
+        return (result, row), (1, 1)
+
+    return rule
+
+
+def batch_norm_gradient_rule(op: OpOverload) -> Rule:
+    def rule(info: Any, in_dims: Sequence[int | None], *given: Tensor | None) -> tuple[Tensor, int]:
+        *of_samples, sums, weight = (
+            t if t is None else batched(info, t, d) for t, d in zip(given, in_dims, strict=True)
+        )
+        flat = (t if t is None else t.flatten(0, 1) for t in (sums, weight))
+        return op(*(_as_channels(t) for t in of_samples), *flat).unflatten(1, (info.batch_size, -1)), 1
+
+    return rule
+
+
+def normal_products_rule(op: OpOverload) -> Rule:
+    def rule(info: Any, in_dims: Sequence[int | None], *given: Tensor) -> tuple[Tensor, int]:
+        channels = (_as_channels(batched(info, t, d)) for t, d in zip(given, in_dims, strict=True))
+        return op(*channels).unflatten(1, (info.batch_size, -1)), 1
+
+    return rule
+
+
+def _as_channels(t: Tensor) -> Tensor:
+    """Of a batch of (samples, channels, rest), the channels of all."""
+    return t.movedim(0, 1).flatten(1, 2)
+
+
 def channel_sums_rule(op: OpOverload) -> Rule:
     def rule(info: Any, in_dims: Sequence[int | None], *args: Any) -> tuple[Tensor, int]:
         *tensors, channels = args

@@ -24,6 +24,14 @@ using GroupNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, co
                                                       const std::optional<at::Tensor>& bias, double eps);
 using GroupNormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                                      const std::optional<at::Tensor>& weight);
+// Of a tensor of shape (batch, channels, rest), by a mean and a variance of each channel.
+using BatchNorms = std::tuple<at::Tensor, at::Tensor>(const at::Tensor& self, const at::Tensor& mean,
+                                                      const at::Tensor& variance,
+                                                      const std::optional<at::Tensor>& weight,
+                                                      const std::optional<at::Tensor>& bias, double eps, bool of_batch);
+using BatchNormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                                     const std::optional<at::Tensor>& sums, const std::optional<at::Tensor>& weight);
+using NormalProductsOf = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row);
 using ChannelSumsOf = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                                  int64_t channels);
 using NormGradient = at::Tensor(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t dims,
@@ -45,6 +53,11 @@ at::Tensor norm_gradient(bool centred, const at::Tensor& grad, const at::Tensor&
 
 at::Tensor group_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
                                const std::optional<at::Tensor>& weight);
+// `sums` are channel_sums() of the batch, where the statistics are its own.
+at::Tensor batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                               const std::optional<at::Tensor>& sums, const std::optional<at::Tensor>& weight);
+// Of the gradient and the elements as a batch_norm has normalised them, in the compute type.
+at::Tensor normal_products(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row);
 // Of each channel, in the compute type: the sums of the gradient and of its products with the normalised elements.
 at::Tensor channel_sums(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t channels);
 

@@ -3,6 +3,7 @@
 
 #include "../device/threads.h"
 #include "../planning/planning.h"
+#include "batch_norm.h"
 #include "core/cpu/dispatch/reduce.h"
 #include "core/cpu/map/losses.h"
 #include "kernels.h"
@@ -31,6 +32,12 @@ struct Cpu {
     cpu::reduce(cpu_work_for(p, threads.count),
                 {address(in.grad), address_to(out), address(in.self), nullptr, address(in.row)}, threads);
   }
+  static void run(const ChannelProblem& p, const ChannelTensors& t) {
+    cpu::map(p,
+             {address(t.x), address(t.second), address(t.mean), address(t.variance), address(t.weight), address(t.bias),
+              address(t.sums), address_to(t.row), address_to(t.out)},
+             torch_threads());
+  }
   static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {
     const int64_t* const bad = call.rows.compute == DType::Float64
                                    ? cpu::loss_step(step, call.rows, loss_buffers<double>(in, out), call.options)
@@ -41,6 +48,9 @@ struct Cpu {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CPU, m) { MapKernels<Cpu>::register_all(m); }
+TORCH_LIBRARY_IMPL(reduce, CPU, m) {
+  MapKernels<Cpu>::register_all(m);
+  BatchNormKernels<Cpu>::register_all(m);
+}
 
 }  // namespace torch_reduce

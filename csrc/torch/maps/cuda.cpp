@@ -6,8 +6,10 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include "../planning/planning.h"
+#include "batch_norm.h"
 #include "core/cuda/launch/launch.h"
 #include "core/cuda/map/buffers.h"
+#include "core/cuda/map/channels.h"
 #include "core/cuda/map/losses.h"
 #include "core/cuda/map/norm_gradients.h"
 #include "kernels.h"
@@ -51,6 +53,15 @@ struct Cuda {
         work, {address(in.grad), address_to(out), scratch.get(), address(in.self), nullptr, address(in.row)},
         c10::cuda::getCurrentCUDAStream(), cuda::has_dependent_launch(in.self.get_device())));
   }
+  static void run(const ChannelProblem& p, const ChannelTensors& t) {
+    const c10::DeviceGuard guard(t.x.device());
+    const at::Tensor x = at_16_bytes(t.x), second = at_16_bytes(t.second);
+    const ChannelBuffers buffers{address(x),          address(second),   address(t.mean),
+                                 address(t.variance), address(t.weight), address(t.bias),
+                                 address(t.sums),     address_to(t.row), address_to(t.out)};
+    C10_CUDA_CHECK(cuda::launch_channel_map(p, buffers, c10::cuda::getCurrentCUDAStream(),
+                                            cuda::has_dependent_launch(t.x.get_device())));
+  }
   static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {
     const c10::DeviceGuard guard(in.self.device());
     const bool dependent = cuda::has_dependent_launch(in.self.get_device());
@@ -63,6 +74,9 @@ struct Cuda {
   }
 
  private:
+  static at::Tensor at_16_bytes(const at::Tensor& t) {
+    return reinterpret_cast<uintptr_t>(address(t)) % 16 == 0 ? t : t.clone();
+  }
   static c10::DataPtr allocate(int64_t bytes) {
     if (bytes == 0) return {};
     return c10::cuda::CUDACachingAllocator::get()->allocate(static_cast<size_t>(bytes));
@@ -77,6 +91,9 @@ struct Cuda {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CUDA, m) { MapKernels<Cuda>::register_all(m); }
+TORCH_LIBRARY_IMPL(reduce, CUDA, m) {
+  MapKernels<Cuda>::register_all(m);
+  BatchNormKernels<Cuda>::register_all(m);
+}
 
 }  // namespace torch_reduce

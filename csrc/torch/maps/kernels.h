@@ -80,9 +80,9 @@ struct MapKernels {
                                  int64_t channels) {
     constexpr Map map = Map::ChannelSums;
     check_pair(name(map), "the gradient", grad, self);
-    TORCH_CHECK(self.dim() == 3 && channels > 0, "reduce::", name(map),
+    TORCH_CHECK(self.dim() == 3 && channels >= 0, "reduce::", name(map),
                 ": the input has the shape (batch, groups, row), and channels, got ", self.sym_sizes());
-    const c10::SymInt batch = self.sym_size(0), groups = self.sym_size(1), each = channels / groups;
+    const c10::SymInt batch = self.sym_size(0), groups = self.sym_size(1), each = channels / groups.max(1);
     const auto of_channels = [&](const at::Tensor& t) {
       return t.reshape_symint({batch, channels, self.sym_size(2) / each.max(1)});
     };
@@ -233,16 +233,16 @@ struct MapKernels {
     TORCH_CHECK(in.x.dim() == 3, "reduce::", name(map), ": the input has the shape (batch, groups, row), got ",
                 in.x.sym_sizes());
     if (Device::kMostDims == 0) return options;
-    options.groups = std::max<int64_t>(in.x.size(1), 1);
-    int64_t channels = options.groups;
+    const int64_t groups = in.x.size(1);
+    options.groups = std::max<int64_t>(groups, 1);
+    int64_t channels = groups;
     for (const at::Tensor* t : {&in.weight, &in.bias}) {
       if (t->defined()) channels = t->numel();
     }
     const int64_t each = std::max<int64_t>(channels / options.groups, 1);
     for (const at::Tensor* t : {&in.weight, &in.bias}) {
-      TORCH_CHECK(!t->defined() || (t->numel() == channels && channels == each * options.groups), "reduce::", name(map),
-                  ": weight and bias are of as many channels, some for each of ", in.x.size(1), " groups, got ",
-                  t->sizes());
+      TORCH_CHECK(!t->defined() || (t->numel() == channels && channels == each * groups), "reduce::", name(map),
+                  ": weight and bias are of as many channels, some for each of ", groups, " groups, got ", t->sizes());
     }
     TORCH_CHECK(in.x.size(2) % each == 0, "reduce::", name(map), ": a row has ", in.x.size(2), " elements, for ", each,
                 " channels");

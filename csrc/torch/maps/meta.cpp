@@ -1,6 +1,7 @@
 // Maps of tensors without memory: shapes and types, symbolic sizes included.
 #include <ATen/ops/empty.h>
 
+#include "batch_norm.h"
 #include "kernels.h"
 
 namespace torch_reduce {
@@ -15,6 +16,9 @@ struct Meta {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, Meta, m) { MapKernels<Meta>::register_all(m); }
+TORCH_LIBRARY_IMPL(reduce, Meta, m) {
+  MapKernels<Meta>::register_all(m);
+  BatchNormKernels<Meta>::register_all(m);
+}
 
 }  // namespace torch_reduce

@@ -33,6 +33,17 @@ at::Tensor group_norm_gradient(const at::Tensor& grad, const at::Tensor& self, c
   return op.call(grad, self, row, weight);
 }
 
+at::Tensor batch_norm_gradient(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row,
+                               const std::optional<at::Tensor>& sums, const std::optional<at::Tensor>& weight) {
+  static const auto op = find<BatchNormGradient>("reduce::_batch_norm_backward");
+  return op.call(grad, self, row, sums, weight);
+}
+
+at::Tensor normal_products(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row) {
+  static const auto op = find<NormalProductsOf>("reduce::_normal_products");
+  return op.call(grad, self, row);
+}
+
 at::Tensor channel_sums(const at::Tensor& grad, const at::Tensor& self, const at::Tensor& row, int64_t channels) {
   static const auto op = find<ChannelSumsOf>("reduce::_channel_sums");
   return op.call(grad, self, row, channels);
@@ -96,6 +107,14 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
   m.def("_group_norm(Tensor self, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)", tags);
   m.def("_group_norm_backward(Tensor grad, Tensor self, Tensor row, Tensor? weight) -> Tensor", tags);
   m.def("_channel_sums(Tensor grad, Tensor self, Tensor row, int channels) -> Tensor", tags);
+  // Of (batch, channels, rest); the mean and the variance are of each channel. Whether they are the batch's own matters
+  // to the derivative alone, which has no sums where they are not.
+  m.def(
+      "_batch_norm(Tensor self, Tensor mean, Tensor variance, Tensor? weight, Tensor? bias, float eps, bool of_batch) "
+      "-> (Tensor, Tensor)",
+      tags);
+  m.def("_normal_products(Tensor grad, Tensor self, Tensor row) -> Tensor", tags);
+  m.def("_batch_norm_backward(Tensor grad, Tensor self, Tensor row, Tensor? sums, Tensor? weight) -> Tensor", tags);
   m.def("_norm_gradients(Tensor grad, Tensor self, Tensor row, int dims, Tensor? weight) -> (Tensor, Tensor)", tags);
   m.def("_norm_weight_backward(Tensor grad, Tensor self, Tensor row, int dims) -> Tensor", tags);
   for (const std::string name : {"_rms_norm", "_layer_norm"}) {

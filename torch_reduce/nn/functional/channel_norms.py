@@ -35,8 +35,6 @@ def group_norm(
 def batch_norm_stats(input: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and variance of each channel: ``var_mean`` over all other dims, with ``correction=0``.
 
-    float16 and bfloat16 go through a float32 copy, so that the results have its digits.
-
     Args:
         input: tensor of shape (batch, channels, ...), as for :func:`layer_norm`.
 
@@ -63,9 +61,7 @@ def batch_norm(
 ) -> Tensor:
     """Elements less their channel's mean, over the root of its variance and ``eps``, times ``weight``, plus ``bias``.
 
-    In training, mean and variance are :func:`batch_norm_stats`; else the running ones. They are applied by elementwise
-    operations of torch, one pass over memory each where nothing fuses them. float16 and bfloat16 go through a float32
-    copy.
+    In training, mean and variance are :func:`batch_norm_stats`; else the running ones, through which no gradient goes.
 
     Args:
         input: tensor of shape (batch, channels, ...), as for :func:`layer_norm`.
@@ -78,7 +74,7 @@ def batch_norm(
         eps: added to the variance, in the compute type.
 
     Returns:
-        Tensor of the shape and dtype of ``input``.
+        Tensor of the shape and dtype of ``input``, and of its memory format.
 
     Raises:
         RuntimeError: a shape does not fit; running statistics are missing where they count; a vector is of float64
@@ -93,11 +89,12 @@ def batch_norm(
     if eps <= 0:
         raise ValueError(f"batch_norm eps must be positive, but got {eps}")
     if training:
-        mean, var = batch_norm_stats(input)
-        channels.move_running(running_mean, running_var, momentum, mean, var, count=input.numel() // input.shape[1])
+        mean, var = batch_norm_stats(input.detach())
+        count = input.numel() // max(input.shape[1], 1)
+        channels.move_running(running_mean, running_var, momentum, mean, var, count)
     elif running_mean is None or running_var is None:
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     else:
         mean, var = running_mean, running_var
-    return channels.normalised(input, mean, var, eps, weight, bias)
+    return channels.normalised(input, mean, var, eps, weight, bias, of_batch=training)

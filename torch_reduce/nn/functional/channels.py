@@ -1,7 +1,6 @@
-"""Parameters of channels, dim 1 of a tensor, applied to its elements with gradients in the canonical order."""
+"""What a batch norm does beside its statistics, and what it refuses."""
 
-from collections.abc import Sequence
-from typing import Any
+import math
 
 import torch
 from torch import Tensor
@@ -10,81 +9,16 @@ from ...arguments import check_tensor
 from ...functional.call import ops
 
 
-class _Spread(torch.autograd.Function):
-    """A vector as a tensor of some sizes that has it along dim 1. Its gradient is the ``sum`` over all other dims."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(vector: Tensor, sizes: Sequence[int]) -> Tensor:
-        return along_channels(vector, len(sizes)).expand(sizes)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Sequence[int]], output: Tensor) -> None:
-        ctx.sizes = inputs[1]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return sum_over_channels(grad), None
-
-
-class _SpreadWithTangent(_Spread):
-    """The same in forward mode too; torch.compile refuses functions that have a jvp."""
-
-    @staticmethod
-    def jvp(ctx: Any, tangent: Tensor, _: None) -> Tensor:
-        return along_channels(tangent, len(ctx.sizes)).expand(ctx.sizes)
-
-
-def spread(vector: Tensor, x: Tensor) -> Tensor:
-    """A vector beside a tensor of the compute type, along its dim 1."""
-    kind = _Spread if torch.compiler.is_compiling() else _SpreadWithTangent
-    return kind.apply(vector.to(x.dtype), x.shape)
-
-
-def along_channels(vector: Tensor, dims: int) -> Tensor:
-    """A vector of channels, to stand beside a tensor of so many dims."""
-    return vector.view(1, len(vector), *(1 for _ in range(dims - 2)))
-
-
-def sum_over_channels(x: Tensor) -> Tensor:
-    """Of each channel."""
-    return ops.sum(x, other_dims(x))
-
-
-def other_dims(x: Tensor) -> list[int]:
-    """The dims along which a channel has its elements."""
-    return [d for d in range(x.dim()) if d != 1]
-
-
-def computed(x: Tensor) -> Tensor:
-    """In the compute type."""
-    return x if x.dtype == torch.float64 else x.float()
-
-
-def affine(x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """``x * weight + bias``, by channel: each operation one of the compute type, which ``x`` has. ``x`` may change."""
-    if weight is not None:
-        x = _with_channels(x, "mul", weight)
-    return x if bias is None else _with_channels(x, "add", bias)
-
-
-def normalised(x: Tensor, mean: Tensor, var: Tensor, eps: float, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """``(x - mean) * (1 / sqrt(var + eps)) * weight + bias``, by channel, rounded to the type of ``x`` at the end."""
-    wide = computed(x)
-    inverse = _root(var.to(wide.dtype) + eps).reciprocal()
-    return affine(_with_channels(wide - spread(mean, wide), "mul", inverse), weight, bias).to(x.dtype)
-
-
-def _root(x: Tensor) -> Tensor:
-    """Rounded as IEEE has it, which torch's own is not on every CPU. Of float64 it is torch's."""
-    return x.double().sqrt().to(x.dtype)
-
-
-def _with_channels(x: Tensor, operation: str, vector: Tensor) -> Tensor:
-    """An operation of a tensor and a vector; in place where nothing records it, as fresh memory costs more than it."""
-    records = torch.is_grad_enabled() or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-    return getattr(x, operation if records else operation + "_")(spread(vector, x))
+def normalised(
+    x: Tensor, mean: Tensor, var: Tensor, eps: float, weight: Tensor | None, bias: Tensor | None, of_batch: bool
+) -> Tensor:
+    """``(x - mean) * (1 / sqrt(var + eps)) * weight + bias``, by channel, rounded once. ``of_batch``: the mean and the
+    variance are those of ``x``, and its gradient knows."""
+    batch, count, *rest = x.shape
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    mean, var = (t.detach().to(wide) for t in (mean, var))
+    rows = x.reshape(batch, count, math.prod(rest))
+    return ops._batch_norm(rows, mean, var, weight, bias, eps, of_batch)[0].view(x.shape)
 
 
 def move_running(
@@ -118,7 +52,7 @@ def check_batch_parameters(x: Tensor, **vectors: Tensor | None) -> None:
 
 def check_values(x: Tensor, rows: int) -> None:
     """So many rows, of one element each, have no deviation. torch's sentence."""
-    if x.numel() == rows:
+    if 0 < x.numel() == rows:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(x.shape)}")
 
 

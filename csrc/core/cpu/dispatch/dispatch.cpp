@@ -25,6 +25,7 @@ struct Capability {
   RunExactly* run_exactly;
   RunScan* run_scan;
   RunMap* run_map;
+  RunChannelMap* run_channel_map;
   RunSelection* run_selection;
   bool (*supported)();
   int vector_bytes;
@@ -42,14 +43,15 @@ bool has_f16c() {
 constexpr Capability kCapabilities[] = {
 #if !defined(TR_X86_KERNELS)
     {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map,
-     baseline::run_selection, [] { return true; }, 16},
+     baseline::run_channel_map, baseline::run_selection, [] { return true; }, 16},
 #else
     {"baseline", baseline::run, baseline::run_pair, baseline::run_exactly, baseline::run_scan, baseline::run_map,
-     baseline::run_selection, [] { return true; }, 0},
-    {"avx2", avx2::run, avx2::run_pair, avx2::run_exactly, avx2::run_scan, avx2::run_map, avx2::run_selection,
-     [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); }, 32},
+     baseline::run_channel_map, baseline::run_selection, [] { return true; }, 0},
+    {"avx2", avx2::run, avx2::run_pair, avx2::run_exactly, avx2::run_scan, avx2::run_map, avx2::run_channel_map,
+     avx2::run_selection, [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c(); },
+     32},
     {"avx512", avx512::run, avx512::run_pair, avx512::run_exactly, avx512::run_scan, avx512::run_map,
-     avx512::run_selection,
+     avx512::run_channel_map, avx512::run_selection,
      [] {
        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -119,6 +121,10 @@ void reduce(const Work& work, const Buffers& b, const Threads& threads) {
 
 void map(const MapProblem& problem, const MapBuffers& buffers, const Threads& threads) {
   if (!is_empty(problem)) current().load(std::memory_order_relaxed)->run_map(problem, buffers, threads);
+}
+
+void map(const ChannelProblem& problem, const ChannelBuffers& buffers, const Threads& threads) {
+  if (problem.channels > 0) current().load(std::memory_order_relaxed)->run_channel_map(problem, buffers, threads);
 }
 
 void select(const Selection& s, const void* in, int64_t* out, const Threads& threads) {

@@ -16,6 +16,7 @@ TR_SHARED void reduce(const Work& work, const Buffers& buffers, const Threads& t
 
 // Writes every element of the result, and what is asked for of rows.
 TR_SHARED void map(const MapProblem& problem, const MapBuffers& buffers, const Threads& threads);
+TR_SHARED void map(const ChannelProblem& problem, const ChannelBuffers& buffers, const Threads& threads);
 
 // Writes the indices of every row's selection.
 TR_SHARED void select(const Selection& selection, const void* in, int64_t* out, const Threads& threads);

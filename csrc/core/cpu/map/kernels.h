@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/cpu/job/threads.h"
+#include "core/problem/channel_problem.h"
 #include "core/problem/map_problem.h"
 
 namespace torch_reduce::cpu {
@@ -14,14 +15,18 @@ struct MapBuffers {
 };
 
 using RunMap = void(const MapProblem& p, const MapBuffers& buffers, const Threads& threads);
+using RunChannelMap = void(const ChannelProblem& p, const ChannelBuffers& buffers, const Threads& threads);
 namespace baseline {
 RunMap run_map;
-}
+RunChannelMap run_channel_map;
+}  // namespace baseline
 namespace avx2 {
 RunMap run_map;
-}
+RunChannelMap run_channel_map;
+}  // namespace avx2
 namespace avx512 {
 RunMap run_map;
-}
+RunChannelMap run_channel_map;
+}  // namespace avx512
 
 }  // namespace torch_reduce::cpu

@@ -15,20 +15,22 @@ using torch::autograd::variable_list;
 at::Tensor Norm::over_row(Op op, const at::Tensor& x) const {
   at::DimVector dim(static_cast<size_t>(dims));
   std::iota(dim.begin(), dim.end(), x.dim() - dims);
+  if (statistics == Statistics::OfBatch) dim = {0, 2};
   return call(Request{op, at::IntArrayRef(dim), /*keepdim=*/true, std::nullopt}, x);
 }
 
 at::Tensor Norm::beside(const at::Tensor& parameter, const at::Tensor& x) const {
-  if (channels == 0 || !parameter.defined()) return parameter;
-  const c10::SymInt groups = x.sym_size(1), each = channels / groups, size = x.sym_size(2) / each;
+  if (!has_channels() || !parameter.defined()) return parameter;
+  const c10::SymInt groups = x.sym_size(1), each = channels / groups.max(1), size = x.sym_size(2) / each.max(1);
   return parameter.reshape_symint({groups, each, 1})
       .expand_symint({groups, each, size})
       .reshape_symint({groups, x.sym_size(2)});
 }
 
 at::Tensor Norm::over_rows(const at::Tensor& x) const {
-  if (channels == 0) return sum_over_rows(x, dims);
-  const at::Tensor of_channels = x.reshape_symint({x.sym_size(0), channels, x.sym_size(1) * x.sym_size(2) / channels});
+  if (!has_channels()) return sum_over_rows(x, dims);
+  const c10::SymInt size = x.sym_size(1) * x.sym_size(2) / std::max<int64_t>(channels, 1);
+  const at::Tensor of_channels = x.reshape_symint({x.sym_size(0), channels, size});
   return sum_over_rows(sum_of_rows(of_channels), 1);
 }
 
@@ -46,7 +48,8 @@ Normal normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row
 namespace {
 
 // By differentiable operators.
-Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self) {
+Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row) {
+  if (norm.statistics == Statistics::Given) return normal_of(norm, self, row);
   at::Tensor x = self.to(compute_type_of_map(self.scalar_type()));
   if (norm.centred) x = x - norm.over_row(Op::Mean, x);
   const at::Tensor inverse = (norm.over_row(Op::Mean, x * x) + norm.eps).sqrt().reciprocal();
@@ -56,11 +59,26 @@ Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self) {
 }  // namespace
 
 at::Tensor through_normal(const Norm& norm, const at::Tensor& h, const Normal& normal) {
+  if (norm.statistics == Statistics::Given) return h * normal.inverse;
   const at::Tensor centred = norm.centred ? h - norm.over_row(Op::Mean, h) : h;
   return (centred - normal.x * norm.over_row(Op::Mean, h * normal.x)) * normal.inverse;
 }
 
 namespace {
+
+// Of each channel over all samples: the sums of the gradient and of its products with the normalised elements. Where
+// elements of a channel do not lie side by side, products are stored, and summed up like the gradient.
+at::Tensor sums_of_channels(const Norm& norm, const at::Tensor& grad, const Kept& kept) {
+  const at::Tensor& x = kept.self;
+  const bool are_apart = x.sym_size(2) == 1 || x.sym_stride(2) != 1;
+  if (norm.statistics == Statistics::OfRow || !are_apart) {
+    return sum_over_rows(channel_sums(grad, x, kept.row, norm.channels), 2);
+  }
+  const auto sums_of = [](const at::Tensor& t) {
+    return sum_over_rows(t.sym_size(2) == 1 ? t.select(2, 0) : sum_of_rows(t), 1);
+  };
+  return at::stack({sums_of(grad), sums_of(normal_products(grad, x, kept.row))}, 1);
+}
 
 // By the kernels.
 variable_list gradients_of(const Norm& norm, const at::Tensor& grad, const Kept& kept, Wanted wanted) {
@@ -68,14 +86,17 @@ variable_list gradients_of(const Norm& norm, const at::Tensor& grad, const Kept&
   const auto& [x, w, row, type, weight_type, bias_type] = kept;
   const std::optional<at::Tensor> weight = w.defined() ? std::optional(w) : std::nullopt;
   const bool of_parameters = wanted[1] || wanted[2];
-  if (norm.channels > 0) {
-    if (wanted[0]) gradients[0] = group_norm_gradient(grad, x, row, weight);
-    if (of_parameters) {
-      const at::DimVector batch{0};
-      const at::Tensor both = call(Request{Op::Sum, at::IntArrayRef(batch), /*keepdim=*/false, std::nullopt},
-                                   channel_sums(grad, x, row, norm.channels));
-      gradients[1] = both.select(1, 1);
-      gradients[2] = both.select(1, 0);
+  if (norm.has_channels()) {
+    at::Tensor sums;
+    if (of_parameters || norm.statistics == Statistics::OfBatch) {
+      sums = sums_of_channels(norm, grad, kept);
+      gradients = {at::Tensor(), sums.select(1, 1), sums.select(1, 0)};
+    }
+    if (wanted[0] && norm.statistics == Statistics::OfRow) {
+      gradients[0] = group_norm_gradient(grad, x, row, weight);
+    } else if (wanted[0]) {
+      const bool of_batch = norm.statistics == Statistics::OfBatch;
+      gradients[0] = batch_norm_gradient(grad, x, row, of_batch ? std::optional(sums) : std::nullopt, weight);
     }
   } else if (wanted[0] && of_parameters) {
     const auto [of_x, sums] = norm_gradients(grad, x, row, norm.dims, weight);
@@ -92,7 +113,7 @@ variable_list differentiable_gradients_of(const Norm& norm, const at::Tensor& gr
   variable_list gradients(3);
   const auto& [x, w, row, type, weight_type, bias_type] = kept;
   const at::Tensor g = grad.to(compute_type_of_map(type));
-  const Normal normal = differentiable_normal_of(norm, x);
+  const Normal normal = differentiable_normal_of(norm, x, row);
   if (wanted[0]) gradients[0] = through_normal(norm, w.defined() ? g * norm.beside(w, x) : g, normal).to(type);
   if (wanted[1]) gradients[1] = norm.over_rows(g * normal.x);
   if (wanted[2]) gradients[2] = norm.over_rows(g);

@@ -10,14 +10,19 @@
 
 namespace torch_reduce {
 
+// Of what a norm takes the mean and the variance: of each row; of a channel's rows in all samples; or they are given.
+enum class Statistics : uint8_t { OfRow, OfBatch, Given };
+
 // What a derivative needs to know of the call.
 struct Norm {
   bool centred;
   int64_t dims;
   double eps;
-  int64_t channels = 0;  // of a group_norm, of a tensor of shape (batch, groups, row)
+  int64_t channels = 0;  // of a tensor of shape (batch, groups, row), or (batch, channels, row)
+  Statistics statistics = Statistics::OfRow;
 
-  // A reduction of each row, which keeps its dims.
+  bool has_channels() const { return channels > 0 || statistics != Statistics::OfRow; }
+  // A reduction of what the statistics are of, which keeps its dims.
   at::Tensor over_row(Op op, const at::Tensor& x) const;
   // A parameter as it stands beside the rows.
   at::Tensor beside(const at::Tensor& parameter, const at::Tensor& x) const;

@@ -1,5 +1,5 @@
-// The derivatives of rms_norm, layer_norm and group_norm. Those of weight and bias are sums over the rows, in the
-// canonical order; or over a channel's elements of each row, and then over the rows.
+// The derivatives of rms_norm, layer_norm, group_norm and batch_norm. Those of weight and bias are sums over the rows,
+// in the canonical order; or over a channel's elements of each row, and then over the rows.
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/functions/utils.h>
@@ -19,15 +19,16 @@ using torch::autograd::variable_list;
 
 struct Gradient {
   // Those of Norm, of Kept and of Wanted.
-  using Values = std::tuple<bool, int64_t, double, int64_t, at::Tensor, at::Tensor, at::Tensor, at::ScalarType,
+  using Values = std::tuple<bool, int64_t, double, int64_t, int64_t, at::Tensor, at::Tensor, at::Tensor, at::ScalarType,
                             at::ScalarType, at::ScalarType, bool, bool, bool>;
   static constexpr const char* name = "torch_reduce_NormBackward";
 
   static variable_list of(const at::Tensor& grad, const Values& values) {
-    const auto& [centred, dims, eps, channels, self, weight, row, type, weight_type, bias_type, of_x, of_weight,
-                 of_bias] = values;
-    return gradients_of({centred, dims, eps, channels}, grad, {self, weight, row, type, weight_type, bias_type},
-                        {of_x, of_weight, of_bias}, /*again=*/false);
+    const auto& [centred, dims, eps, channels, statistics, self, weight, row, type, weight_type, bias_type, of_x,
+                 of_weight, of_bias] = values;
+    return gradients_of({centred, dims, eps, channels, static_cast<Statistics>(statistics)}, grad,
+                        {self, weight, row, type, weight_type, bias_type}, {of_x, of_weight, of_bias},
+                        /*again=*/false);
   }
 };
 
@@ -53,6 +54,7 @@ struct NormNode : torch::autograd::Node {
     args.collect(norm.dims);
     args.collect(norm.eps);
     args.collect(norm.channels);
+    args.collect(static_cast<int64_t>(norm.statistics));
     args.collect(has_weight);
     for (const at::ScalarType t : {type, weight_type, bias_type}) args.collect(t);
     for (const SavedVariable* t : {&self, &weight, &row}) args.collect(*t, /*is_output=*/false);
@@ -62,18 +64,19 @@ struct NormNode : torch::autograd::Node {
     for (SavedVariable* t : {&self, &weight, &row}) saved.before(*t);
     const Kept k = kept();
     const auto [of_x, of_weight, of_bias] = wanted();
-    variable_list gradients =
-        CompiledNode<Gradient>::call(*this, grads, saved,
-                                     {norm.centred, norm.dims, norm.eps, norm.channels, k.self, k.weight, k.row, type,
-                                      weight_type, bias_type, of_x, of_weight, of_bias});
+    variable_list gradients = CompiledNode<Gradient>::call(
+        *this, grads, saved,
+        {norm.centred, norm.dims, norm.eps, norm.channels, static_cast<int64_t>(norm.statistics), k.self, k.weight,
+         k.row, type, weight_type, bias_type, of_x, of_weight, of_bias});
     for (SavedVariable* t : {&self, &weight, &row}) saved.after(*t);
     return gradients;
   }
 
   std::string name() const override {
-    return norm.channels > 0 ? "ReduceGroupNormBackward"
-           : norm.centred    ? "ReduceLayerNormBackward"
-                             : "ReduceRmsNormBackward";
+    return norm.statistics != Statistics::OfRow ? "ReduceBatchNormBackward"
+           : norm.has_channels()                ? "ReduceGroupNormBackward"
+           : norm.centred                       ? "ReduceLayerNormBackward"
+                                                : "ReduceRmsNormBackward";
   }
   void release_variables() override {
     self.reset_data();
@@ -202,10 +205,27 @@ Pair group_norm(c10::DispatchKeySet keys, const at::Tensor& self, const std::opt
   return {result, row};
 }
 
+Pair batch_norm(c10::DispatchKeySet keys, const at::Tensor& self, const at::Tensor& mean, const at::Tensor& variance,
+                const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, double eps,
+                bool of_batch) {
+  static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_batch_norm", "").typed<BatchNorms>();
+  auto [result, row] = [&] {
+    const at::AutoDispatchBelowADInplaceOrView below;
+    return op.redispatch(keys & c10::after_autograd_keyset, self, mean, variance, weight, bias, eps, of_batch);
+  }();
+  const int64_t channels = mean.sym_size(0).guard_int(__FILE__, __LINE__);
+  record({true, 1, eps, channels, of_batch ? Statistics::OfBatch : Statistics::Given}, self,
+         weight.value_or(at::Tensor()), bias.value_or(at::Tensor()), result, row);
+  return {result, row};
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   m.impl("_group_norm", TORCH_FN(group_norm));
+  m.impl("_batch_norm", TORCH_FN(batch_norm));
+  m.impl("_batch_norm_backward", torch::CppFunction::makeFallthrough());
+  m.impl("_normal_products", torch::CppFunction::makeFallthrough());
   m.impl("_group_norm_backward", torch::CppFunction::makeFallthrough());
   m.impl("_channel_sums", torch::CppFunction::makeFallthrough());
   m.impl("_rms_norm", TORCH_FN(rms_norm));
