@@ -54,9 +54,9 @@ inline const char* name(Op op) {
 // The traits of an operator that is known at run time.
 struct TraitsOf {
   int words, words_of_integers, words_of_endless;  // of an accumulator, by the kind of the compute type
-  bool lifts, lifts_integers, fits_vectors, needs_index, adds, multiplies, selects, tests, mirrored, refuses_integers,
-      skips_nan, counts, may_take_magnitudes, takes_magnitudes, has_order, outgrows_integers, computes_wider,
-      has_wider_kernels, has_few_kernels, has_exact, sums_in_128_bits;
+  bool lifts, lifts_integers, fits_vectors, fits_vectors_of_doubles, needs_index, adds, multiplies, selects, tests,
+      mirrored, refuses_integers, skips_nan, counts, may_take_magnitudes, takes_magnitudes, has_order,
+      outgrows_integers, computes_wider, has_wider_kernels, has_few_kernels, has_exact, sums_in_128_bits;
   Gives gives;
   Ending ending;
   Role role;
@@ -78,7 +78,8 @@ constexpr TR_HD TraitsOf traits_of() {
           words_of_endless,
           O::lifts,
           O::lifts_integers,
-          fits_vectors<O>,
+          fits_vectors<O, float>,
+          fits_vectors<O, double>,
           O::needs_index,
           O::adds,
           O::multiplies,

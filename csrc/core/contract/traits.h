@@ -85,7 +85,7 @@ struct Traits {
   static constexpr bool has_parts = false;
   // Both are results of order-free operators of one word, `First` and `Second`.
   static constexpr bool has_two_extremes = false;
-  // An accumulator's words are wider than the compute type.
+  // Words of an accumulator are wider than a compute type of four bytes.
   static constexpr bool has_wide_words = false;
   // NaN counts as nothing, so that integers have the sum's kernels. What is combined is a CountedSum.
   static constexpr bool skips_nan = false;
@@ -106,9 +106,9 @@ struct Traits {
   static constexpr bool widens_on_cuda = false, widens_on_cpu = false;
 };
 
-// Whether the CPU's vectors can hold what is combined. Their lanes do not know an element's index, or that it is
-// missing.
-template <class O>
-constexpr bool fits_vectors = !O::needs_index && !O::masks_missing && !O::has_wide_words;
+// Whether the CPU's vectors can hold what is combined, by the compute type. Their lanes do not know an element's index,
+// or that it is missing.
+template <class O, class Word>
+constexpr bool fits_vectors = !O::needs_index && !O::masks_missing && !(O::has_wide_words && sizeof(Word) == 4);
 
 }  // namespace torch_reduce

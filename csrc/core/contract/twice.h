@@ -6,26 +6,34 @@
 
 namespace torch_reduce {
 
-struct TwoDoubles {
-  double high, low;
+// T is double, or a vector of doubles.
+template <class T>
+struct SumOfTwo {
+  T high, low;
 };
+using TwoDoubles = SumOfTwo<double>;
 template <class Word>
-using Twice = std::conditional_t<std::is_same<Word, float>::value, double, TwoDoubles>;
+using Twice = std::conditional_t<std::is_same<Word, float>::value, double, SumOfTwo<Word>>;
 
 TR_HD double in_twice(float x) { return x; }
-TR_HD TwoDoubles in_twice(double x) { return {x, 0}; }
+template <class T>
+TR_HD SumOfTwo<T> in_twice(T x) {
+  return {x, T{}};
+}
 
 // Exact, unless a double overflows, or the lower one underflows.
 TR_HD double square(float x) { return static_cast<double>(x) * x; }
-TR_HD TwoDoubles square(double x) {
-  const double high = x * x;
+template <class T>
+TR_HD SumOfTwo<T> square(T x) {
+  const T high = x * x;
   return {high, multiply_add(x, x, -high)};
 }
 
 // add(a, b) has the bits of add(b, a): what the rounded sum of two doubles lacks is a double (D. E. Knuth).
 TR_HD double add(double a, double b) { return a + b; }
-TR_HD TwoDoubles add(TwoDoubles a, TwoDoubles b) {
-  const double high = a.high + b.high, of_b = high - a.high;
+template <class T>
+TR_HD SumOfTwo<T> add(SumOfTwo<T> a, SumOfTwo<T> b) {
+  const T high = a.high + b.high, of_b = high - a.high;
   return {high, (a.low + b.low) + ((a.high - (high - of_b)) + (b.high - of_b))};
 }
 
@@ -44,7 +52,7 @@ TR_HD double less_mean_square(TwoDoubles squares, TwoDoubles sum, double n) {
   const TwoDoubles mean = divide(sum, n);
   const double product = mean.high * sum.high;
   const double rest = multiply_add(mean.high, sum.high, -product) + (mean.high * sum.low + mean.low * sum.high);
-  return rounded(add(squares, {-product, -rest}));
+  return rounded(add(squares, TwoDoubles{-product, -rest}));
 }
 
 }  // namespace torch_reduce

@@ -39,7 +39,7 @@ constexpr bool has_vectors = false;
 #else
 template <class Op, class Acc>
 constexpr bool has_vectors =
-    !order_free<Op, Acc> && fits_vectors<Op> && std::is_same<number_of<Acc>, word_of<Acc>>::value;
+    !order_free<Op, Acc> && fits_vectors<Op, word_of<Acc>> && std::is_same<number_of<Acc>, word_of<Acc>>::value;
 #endif
 
 // The operator where what is combined has been lifted.
@@ -166,51 +166,49 @@ TR_HD V every_other(V a, V b, std::integer_sequence<int, I...>) {
 // f(word of a, word of b) for every word, as vectors of the compute type.
 template <class Word, class V, class F>
 TR_HD V each_word(const V& a, const V& b, F f) {
-  if constexpr (std::is_same<V, Word>::value) {
-    return f(a, b);
-  } else {
-    constexpr int kWords = sizeof(V) / sizeof(Word);
-    Word x[kWords], y[kWords];
-    __builtin_memcpy(x, &a, sizeof(V));
-    __builtin_memcpy(y, &b, sizeof(V));
-    for (int i = 0; i < kWords; ++i) x[i] = f(x[i], y[i]);
-    V v;
-    __builtin_memcpy(&v, x, sizeof(V));
-    return v;
+  if constexpr (!std::is_class<V>::value) {
+    return reinterpret_cast<V>(f(reinterpret_cast<Word>(a), reinterpret_cast<Word>(b)));
+  } else {  // of two fields
+    const auto& [a0, a1] = a;
+    const auto& [b0, b1] = b;
+    return {each_word<Word>(a0, b0, f), each_word<Word>(a1, b1, f)};
   }
 }
 
-// Words of accumulators side by side in memory, from a vector of each, and back. Of two words by shuffles, and by whole
-// vectors: GCC 12 copies 32 bytes to an array in halves, for which a load of all of them waits.
+// Words of accumulators side by side in memory, two or four each, from a vector of each, and back: by shuffles, and by
+// whole vectors. GCC 12 copies 32 bytes to an array in halves, for which a load of all of them waits.
 template <class Word, int Words>
 TR_HD void interleave(const Vector<Word> (&word)[Words], void* out) {
+  constexpr std::make_integer_sequence<int, kLanes<Word>> lanes{};
   if constexpr (Words == 2) {
-    constexpr std::make_integer_sequence<int, kLanes<Word>> lanes{};
     const auto lower = alternating<0>(word[0], word[1], lanes), upper = alternating<1>(word[0], word[1], lanes);
     __builtin_memcpy(out, &lower, sizeof(lower));
     __builtin_memcpy(static_cast<char*>(out) + sizeof(lower), &upper, sizeof(upper));
   } else {
-    Word side_by_side[Words * kLanes<Word>];
-    for (int lane = 0; lane < kLanes<Word>; ++lane) {
-      for (int w = 0; w < Words; ++w) side_by_side[lane * Words + w] = word[w][lane];
-    }
-    __builtin_memcpy(out, side_by_side, sizeof(side_by_side));
+    static_assert(Words == 4, "two pairs");
+    const auto& [a, b, c, d] = word;
+    interleave<Word>({alternating<0>(a, c, lanes), alternating<0>(b, d, lanes)}, out);
+    interleave<Word>({alternating<1>(a, c, lanes), alternating<1>(b, d, lanes)},
+                     static_cast<char*>(out) + 2 * sizeof(a));
   }
 }
 template <class Word, int Words>
 TR_HD void take_apart(const void* x, Vector<Word> (&word)[Words]) {
+  constexpr std::make_integer_sequence<int, kLanes<Word>> lanes{};
   if constexpr (Words == 2) {
-    constexpr std::make_integer_sequence<int, kLanes<Word>> lanes{};
     Vector<Word> lower, upper;
     __builtin_memcpy(&lower, x, sizeof(lower));
     __builtin_memcpy(&upper, static_cast<const char*>(x) + sizeof(lower), sizeof(upper));
     word[0] = every_other<0, 1>(lower, upper, lanes);
     word[1] = every_other<1, 1>(lower, upper, lanes);
   } else {
-    Word side_by_side[Words * kLanes<Word>];
-    __builtin_memcpy(side_by_side, x, sizeof(side_by_side));
-    for (int lane = 0; lane < kLanes<Word>; ++lane) {
-      for (int w = 0; w < Words; ++w) word[w][lane] = side_by_side[lane * Words + w];
+    static_assert(Words == 4, "two pairs");
+    Vector<Word> lower[2], upper[2];  // of each, words 0 and 2 in turn, and words 1 and 3
+    take_apart<Word>(x, lower);
+    take_apart<Word>(static_cast<const char*>(x) + sizeof(lower), upper);
+    for (int i = 0; i < 2; ++i) {
+      word[i] = every_other<0, 1>(lower[i], upper[i], lanes);
+      word[i + 2] = every_other<1, 1>(lower[i], upper[i], lanes);
     }
   }
 }

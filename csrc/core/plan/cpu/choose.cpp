@@ -122,7 +122,8 @@ bool is_read_directly(const Problem& p, int vectors) {
   if (vectors == 0 && !is_order_free(p.op, p.compute)) return false;
   if (p.tested) return op.adds && !op.lifts_integers;
   if (is_float8(p.in)) return false;
-  if (!op.fits_vectors || (!is_floating(p.compute) && op.lifts_integers)) return false;
+  const bool fits = p.compute == DType::Float64 ? op.fits_vectors_of_doubles : op.fits_vectors;
+  if (!fits || (!is_floating(p.compute) && op.lifts_integers)) return false;
   if (!is_floating(p.in)) return p.compute == DType::Int64;
   if (op.has_wider_kernels && (p.in != DType::Float64 || p.compute == DType::Endless)) return is_floating(p.compute);
   return is_floating(p.compute) && (p.in == DType::Float64) == (p.compute == DType::Float64);
