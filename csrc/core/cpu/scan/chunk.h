@@ -1,25 +1,15 @@
-// The prefixes of a chunk. A step takes an element of each leaf: that of step s and leaf r ends a prefix in which
-// leaves up to r have s + 1 elements and those behind it s. On the way up the tree, each node's sibling is one of the
-// former, if it stands on the left, and else one of the latter: what it was a step before. As combine(a, b) has the
-// bits of combine(b, a), what is combined is the same.
+// The prefixes of a chunk. That of step s and leaf r ends with an element of both: in it leaves up to r have s + 1
+// elements and those behind it s. On the way up the tree, each node's sibling is one of the former, if it stands on the
+// left, and else one of the latter: what it was a step before. As combine(a, b) has the bits of combine(b, a), what is
+// combined is the same.
 #pragma once
 
 #include "core/cpu/scan/lanes.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 
-// What sees nothing of a tree but what it combines.
-struct Unseen {
-  template <class T>
-  TR_HD void leaf(const T&) {}
-  template <class T>
-  TR_HD void node(const T&) {}
-  template <class T>
-  TR_HD void prefix(const T&) {}
-};
-
 // Of one row, a vector to neighbouring leaves; or Across, of neighbouring rows, a vector to a leaf.
-template <class Op, class Acc, bool Across, class Seen = Unseen>
+template <class Op, class Acc, bool Across>
 class ChunkPrefixes {
  public:
   using Combines = Op;
@@ -29,75 +19,45 @@ class ChunkPrefixes {
   static constexpr int kLeavesAtOnce = Across ? 1 : L::kWidth;
   static constexpr int kGroups = kLeaves / kLeavesAtOnce;
 
-  // Before a step, the elements, lifted; behind it, the prefixes that they end, by group of leaves.
-  Values value[kGroups];
-  Seen seen;
+  // By group of leaves, those of a step before those of the next.
+  Values prefix[kSteps * kGroups];
 
-  // Of the first `groups` groups; of all of them, if another step follows. `left` are `count` subtrees left of the
-  // chunk, the nearest first.
-  template <bool First>
-  void step(int groups, const Values* left, int count) {
-    now_ ^= 1;
-    Seen s = seen;  // in registers
-    for (int g = 0; g < groups; ++g) {
-      Values leaf = value[g];
-      if constexpr (!First) leaf = Op::combine(leaf_[g], leaf);
-      s.leaf(leaf);
-      leaf_[g] = leaf;
-      Values prefix = leaf;
-      climb<First, 0>(g, leaf, prefix);
-      value[g] = prefix;
-      s.node(node_[now_][0][g] = node_of(leaf));
-    }
-    for (int k = 0; k < kLevels; ++k) {
-      for (int i = 0; i < groups >> (k + 1); ++i) {
-        s.node(node_[now_][k + 1][i] = Op::combine(node_[now_][k][2 * i], node_[now_][k][2 * i + 1]));
+  // How many groups have some of n elements.
+  static constexpr int groups_of(int64_t n) { return static_cast<int>((n + kLeavesAtOnce - 1) / kLeavesAtOnce); }
+
+  // Of the first n elements, at least one: element(group) gives those of a group, numbered as prefixes are, and
+  // identities where there is none. `left` are `count` subtrees left of the chunk, the nearest first.
+  template <class Element>
+  TR_HD void scan(int64_t n, const Element& element, const Values* left, int count) {
+    const int groups = groups_of(n);
+    for (int g = 0; g < kGroups && g < groups; ++g) climb(g, groups, element);
+    for (int step = 0, first = 0; first < groups; ++step, first += kGroups) {
+      const int of_step = groups - first < kGroups ? groups - first : kGroups;
+      combine_nodes(node_[step], of_step);
+      if (step == 0) {
+        meet_siblings<true>(prefix, node_[step], nullptr, of_step, left, count);
+      } else {
+        meet_siblings<false>(prefix + first, node_[step], node_[step - 1], of_step, left, count);
       }
     }
-    // In the first step, nothing stands on the right.
-    int levels = kLevels;
-    while (First && levels > 0 && groups <= 1 << (levels - 1)) --levels;
-    const Node none = node_of(L::all(Op::template identity<Acc>()));
-    const Node* sibling[kLevels > 0 ? kLevels : 1];
-    for (int g = 0; g < groups; ++g) {
-      for (int k = 0; k < levels && (g & ((1 << k) - 1)) == 0; ++k) {
-        const int place = g >> k, is_left = ~place & 1;  // then its sibling is as it was before
-        sibling[k] = First && is_left ? &none : &node_[now_ ^ is_left][k][place ^ 1];
-      }
-      Values prefix = value[g];
-      TR_UNROLL
-      for (int k = 0; k < kLevels; ++k) {
-        if (First && k >= levels) break;
-        prefix = Op::combine(spread(*sibling[k]), prefix);
-      }
-      for (int i = 0; i < count; ++i) prefix = Op::combine(left[i], prefix);
-      s.prefix(prefix);
-      value[g] = prefix;
-    }
-    seen = s;
   }
 
-  // A step of what is asked for by total() alone.
-  template <bool First>
-  void add() {
-    for (int g = 0; g < kGroups; ++g) leaf_[g] = First ? value[g] : Op::combine(leaf_[g], value[g]);
-  }
-  Node total_of_added() {
+  // The whole chunk's value, behind scan().
+  Node total() const { return node_[kSteps - 1][place_of(kLevels)]; }
+
+  // The same without prefixes.
+  template <class Element>
+  TR_HD Node total_of(const Element& element) {
+    Node* const node = node_[kSteps - 1];
     for (int g = 0; g < kGroups; ++g) {
-      Values leaf = leaf_[g], prefix = leaf;
-      climb<true, 0>(g, leaf, prefix);
-      node_[now_][0][g] = node_of(leaf);
+      Values leaf = element(g);
+      for (int i = g + kGroups; i < kSteps * kGroups; i += kGroups) leaf = Op::combine(leaf, element(i));
+      for_levels<kInVector>([&](auto level) { leaf = Op::combine(leaf, L::template exchanged<level>(leaf)); });
+      node[g] = node_of(leaf);
     }
-    for (int k = 0; k < kLevels; ++k) {
-      for (int i = 0; i < kGroups >> (k + 1); ++i) {
-        node_[now_][k + 1][i] = Op::combine(node_[now_][k][2 * i], node_[now_][k][2 * i + 1]);
-      }
-    }
+    combine_nodes(node, kGroups);
     return total();
   }
-
-  // The chunk's value, behind its fourth step.
-  Node total() const { return node_[now_][kLevels][0]; }
 
   static TR_HD Values spread(const Node& node) {
     if constexpr (Across) {
@@ -110,6 +70,11 @@ class ChunkPrefixes {
  private:
   static constexpr int log2(int x) { return x <= 1 ? 0 : 1 + log2(x / 2); }
   static constexpr int kInVector = log2(kLeavesAtOnce), kLevels = log2(kGroups);
+  // Groups that share their siblings above.
+  static constexpr int kLogAtOnce = kLevels < 3 ? kLevels : 3, kAtOnce = 1 << kLogAtOnce, kAbove = kLevels - kLogAtOnce;
+
+  // Where a level's nodes begin.
+  static constexpr int place_of(int level) { return 2 * kGroups - (2 * kGroups >> level); }
 
   static TR_HD Node node_of(const Values& v) {
     if constexpr (Across) {
@@ -119,23 +84,80 @@ class ChunkPrefixes {
     }
   }
 
-  // The levels within a vector: every lane of `node` becomes the whole vector's.
-  template <bool First, int Level>
-  TR_HD void climb(int g, Values& node, Values& prefix) {
-    if constexpr (Level < kInVector) {
-      const Values now = L::template exchanged<Level>(node);
-      const Values before = First ? L::all(Op::template identity<Acc>()) : sibling_[Level][g];
-      prefix = Op::combine(L::template siblings<Level>(now, before), prefix);
-      sibling_[Level][g] = now;
-      node = Op::combine(node, now);
-      climb<First, Level + 1>(g, node, prefix);
+  // f(level) of the first levels, as constants.
+  template <int Levels, class F>
+  static TR_HD void for_levels(const F& f) {
+    if constexpr (Levels > 0) {
+      for_levels<Levels - 1>(f);
+      f(std::integral_constant<int, Levels - 1>());
     }
   }
 
-  Values leaf_[kGroups];
-  Values sibling_[kInVector > 0 ? kInVector : 1][kInVector > 0 ? kGroups : 1];
-  Node node_[2][kLevels + 1][kGroups];
-  int now_ = 0;
+  // The levels within a vector: those of group g, of one step after the other. Every lane of a node becomes the whole
+  // vector's.
+  template <class Element>
+  TR_HD void climb(int g, int groups, const Element& element) {
+    Values leaf = L::all(Op::template identity<Acc>()), before[kInVector + 1];
+    for_levels<kInVector>([&](auto level) { before[level] = leaf; });
+    for (int step = 0, i = g; i < groups; ++step, i += kGroups) {
+      leaf = step == 0 ? element(i) : Op::combine(leaf, element(i));
+      Values node = leaf, p = leaf;
+      for_levels<kInVector>([&](auto level) {
+        const Values now = L::template exchanged<level>(node);
+        p = Op::combine(L::template siblings<level>(now, before[level]), p);
+        before[level] = now;
+        node = Op::combine(node, now);
+      });
+      prefix[i] = p;
+      node_[step][g] = node_of(node);
+    }
+  }
+
+  // The nodes above, of a step, as far as they are whole.
+  static TR_HD void combine_nodes(Node* node, int groups) {
+    for_levels<kLevels>([&](auto level) {
+      const Node* const x = node + place_of(level);
+      Node* const y = node + place_of(level + 1);
+      for (int i = 0; i < groups >> (level + 1); ++i) y[i] = Op::combine(x[2 * i], x[2 * i + 1]);
+    });
+  }
+
+  // The levels above, of the prefixes of a step whose nodes are `now`, and were `before`. In the first step, nothing
+  // stands on the right.
+  template <bool First>
+  static TR_HD void meet_siblings(Values* prefixes, const Node* now, const Node* before, int groups, const Values* left,
+                                  int count) {
+    const auto has_sibling = [](int place) { return !First || place % 2 != 0; };
+    // Of node number i + place of a level, where i is even.
+    const auto sibling_of = [&](int level, int i, int place) {
+      return (place % 2 == 0 ? before : now) + place_of(level) + i + (place ^ 1);
+    };
+    for (int g = 0; g < groups; g += kAtOnce) {
+      Values near[kLogAtOnce + 1], above[kAbove + 1] = {};  // in registers, as each serves several groups
+      int found = 0;
+      for_levels<kAbove>([&](auto k) {
+        const int level = kLogAtOnce + k;
+        if (has_sibling(g >> level)) above[First ? found : k] = spread(*sibling_of(level, 0, g >> level)), ++found;
+      });
+      TR_UNROLL
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (g + i >= groups) break;
+        Values p = prefixes[g + i];
+        for_levels<kLogAtOnce>([&](auto level) {
+          if (!has_sibling(i >> level)) return;
+          if (i % (1 << level) == 0) near[level] = spread(*sibling_of(level, g >> level, i >> level));
+          p = Op::combine(near[level], p);
+        });
+        for_levels<kAbove>([&](auto k) {
+          if (!First || k < found) p = Op::combine(above[k], p);
+        });
+        for (int k = 0; k < count; ++k) p = Op::combine(left[k], p);
+        prefixes[g + i] = p;
+      }
+    }
+  }
+
+  Node node_[kSteps][2 * kGroups];
 };
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

@@ -41,8 +41,10 @@ struct ScanJob {
   };
   // Number `unit` of groups of `width` rows.
   Rows rows_of(int64_t unit, int64_t width) const {
-    const int64_t groups = (inner().size + width - 1) / width, first = unit % groups * width;
-    int64_t from = first * inner().in_stride, to = first * inner().out_stride, rest = unit / groups;
+    const int64_t groups = (inner().size + width - 1) / width;
+    int64_t rest = unit < groups ? 0 : unit / groups;  // short rows notice divisions
+    const int64_t first = (unit - rest * groups) * width;
+    int64_t from = first * inner().in_stride, to = first * inner().out_stride;
     for (int d = layout().kept_dims - 2; d >= 0; --d) {
       const KeptDim& k = layout().kept[d];
       from += rest % k.size * k.in_stride;

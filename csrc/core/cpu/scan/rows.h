@@ -5,6 +5,7 @@
 #include "core/cpu/scan/job.h"
 #include "core/cpu/scan/plain.h"
 #include "core/cpu/simd/copy_tile.h"
+#include "core/cpu/simd/range.h"
 #include "core/cpu/tree/tree.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -24,10 +25,12 @@ class OrderedScan {
 
   // A piece of some rows, behind the pieces before it.
   void scan(int64_t task) {
-    const int64_t pieces = job_.plan.pieces, piece = task % pieces, chunks = chunk_count(job_.layout().n);
-    const auto* partials = reinterpret_cast<const Node*>(job_.partials) + task / pieces * pieces;
+    const int64_t pieces = job_.plan.pieces, chunks = chunk_count(job_.layout().n);
+    const int64_t unit = pieces == 1 ? task : task / pieces,
+                  piece = task - unit * pieces;  // short rows notice divisions
+    const auto* partials = reinterpret_cast<const Node*>(job_.partials) + unit * pieces;
     const int log_piece = log2_above(job_.plan.piece_chunks);
-    rows_ = job_.rows_of(task / pieces, kRows);
+    rows_ = job_.rows_of(unit, kRows);
     stack_.waiting.clear();
     for (int64_t i = 0; i < piece; ++i) stack_.push(partials[i], log_piece);
     const int64_t begin = piece * job_.plan.piece_chunks, end = smaller(begin + job_.plan.piece_chunks, chunks);
@@ -42,11 +45,7 @@ class OrderedScan {
     stack_.waiting.clear();
     const int64_t begin = piece * job_.plan.piece_chunks, end = smaller(begin + job_.plan.piece_chunks, chunks);
     for (int64_t chunk = begin; chunk < end; ++chunk) {
-      for (int step = 0; step < kSteps; ++step) {
-        read(prefixes_, chunk * kChunk + step * kLeaves, kLeaves);
-        step == 0 ? prefixes_.template add<true>() : prefixes_.template add<false>();
-      }
-      stack_.push(prefixes_.total_of_added());
+      stack_.push(prefixes_.total_of(elements(chunk * kChunk, kChunk)));
     }
     Node value = stack_.level[log2_above(job_.plan.piece_chunks)];
     __builtin_memcpy(job_.partials + task * sizeof(Node), &value, sizeof(Node));
@@ -58,7 +57,7 @@ class OrderedScan {
     using type = None;
   };
   struct Some {
-    using type = PlainPrefixes<word_of<Acc>, Across>;
+    using type = ChunkPrefixes<Product, word_of<Acc>, Across>;
   };
   using Plain = typename std::conditional_t<kTriesPlain, Some, None>::type;
 
@@ -82,146 +81,138 @@ class OrderedScan {
     }
   }
 
-  static int groups_of(int64_t leaves) {
-    return static_cast<int>((leaves + Prefixes::kLeavesAtOnce - 1) / Prefixes::kLeavesAtOnce);
-  }
-  // How many leaves have an element in the step from `at` on.
-  int64_t leaves_at(int64_t at) const { return smaller(kLeaves, job_.layout().n - at); }
-
   void scan_chunk(int64_t first, bool another) {
     Values left[64];
     int count = 0;
     for (int k = 0; stack_.waiting.count() >> k; ++k) {
       if ((stack_.waiting.count() >> k) & 1) left[count++] = Prefixes::spread(stack_.level[k]);
     }
-    const int64_t end = smaller(first + kChunk, job_.layout().n);
-    int64_t at = first;
+    const int64_t n = smaller(kChunk, job_.layout().n - first);
     if constexpr (kTriesPlain) {
-      at = scan_plain(first, end, left, count);
-      if (at >= end) {
+      if (scan_plain(first, n, left, count)) {
         if (another) stack_.push(lift<O>(plain_.total()));
         return;
       }
     }
-    for (int64_t past = first; past < at; past += kLeaves) step(prefixes_, past, past == first, left, 0);
-    for (; at < end; at += kLeaves) {
-      step(prefixes_, at, at == first, left, count);
-      write_prefixes(at);
-    }
+    prefixes_.scan(n, elements(first, n), left, count);
+    write_prefixes(first, n);
     if (another) stack_.push(prefixes_.total());
   }
 
-  // Products as far as they need no exponent of their own: where others begin.
-  int64_t scan_plain(int64_t first, int64_t end, const Values* scaled_left, int count) {
-    using Words = Vector<word_of<Acc>>;
-    Words left[64], product = Words{} + 1;
+  // Products, if they need no exponent of their own.
+  bool scan_plain(int64_t first, int64_t n, const Values* scaled_left, int count) {
+    using Word = word_of<Acc>;
+    Vector<Word> left[64];
     for (int i = 0; i < count; ++i) {
       left[i] = scaled_left[i].significand;
-      product *= left[i];
       for (int lane = 0; lane < kWidth; ++lane) {
-        if (scaled_left[i].exponent[lane] != 0 || !decltype(plain_.seen)::may_be_left(product[lane])) return first;
+        if (scaled_left[i].exponent[lane] != 0) return false;
       }
     }
-    plain_.seen = {};
-    for (int64_t at = first; at < end; at += kLeaves) {
-      step(plain_, at, at == first, left, count);
-      if (!plain_.seen.are_plain()) return at;
-      write(plain_, at, job_.write_words);
-    }
-    return end;
+    const auto factors = elements(first, n);
+    const auto factor = [&](int group) { return load<Word>(factors.numbers(group)); };
+    if (!stays_in_range([&] { plain_.scan(n, factor, left, count); })) return false;
+    write(plain_, first, n, job_.write_words);
+    return true;
   }
 
   // Scaled products as words, if those round once: bfloat16, which has the exponents of float, rounds subnormal ones
   // again.
-  void write_prefixes(int64_t at) {
+  void write_prefixes(int64_t first, int64_t n) {
     if constexpr (kTriesPlain) {
       bool are_words = sizeof(word_of<Acc>) == 8 || job_.problem.out != DType::BFloat16;
-      for (int g = 0; g < groups_of(leaves_at(at)); ++g) {
-        plain_.value[g] = unscaled(prefixes_.value[g]);
-        if (!are_words && has_subnormal(plain_.value[g])) return write(prefixes_, at, job_.write);
+      for (int g = 0; g < Prefixes::groups_of(n); ++g) {
+        plain_.prefix[g] = unscaled(prefixes_.prefix[g]);
+        if (!are_words && has_subnormal(plain_.prefix[g])) return write(prefixes_, first, n, job_.write);
       }
-      return write(plain_, at, job_.write_words);
+      return write(plain_, first, n, job_.write_words);
     }
-    write(prefixes_, at, job_.write);
+    write(prefixes_, first, n, job_.write);
   }
 
-  template <class P>
-  void step(P& prefixes, int64_t at, bool is_first, const typename P::Values* left, int count) {
-    const int64_t leaves = leaves_at(at);
-    read(prefixes, at, leaves);
-    is_first ? prefixes.template step<true>(groups_of(leaves), left, count)
-             : prefixes.template step<false>(groups_of(leaves), left, count);
-  }
+  // The elements of a chunk, a group of leaves at a time.
+  struct Groups {
+    OrderedScan& scan;
+    const char* from;
+    int64_t pitch;  // bytes from a group to the next
+    bool are_numbers;
 
-  // Elements of the rows from `at` on, one of each leaf.
-  template <class P>
-  void read(P& prefixes, int64_t at, int64_t leaves) {
-    const int64_t stride = scanned_stride(job_.problem), bytes = job_.in_bytes();
-    alignas(64) Number number[Across ? kWidth : kLeaves];
+    const Number* numbers(int group) const {
+      const char* const at = from + group * pitch;
+      return are_numbers ? reinterpret_cast<const Number*>(at) : scan.read_rows(at);
+    }
+    Values operator()(int group) const { return Prefixes::L::lifted(numbers(group)); }
+  };
+
+  // The n elements from `first` on.
+  Groups elements(int64_t first, int64_t n) {
+    constexpr int64_t kVector = kWidth * static_cast<int64_t>(sizeof(Number));
+    const int64_t stride = scanned_stride(job_.problem), pitch = stride * job_.in_bytes();
+    const char* const from = rows_.in + first * pitch;
+    const bool are_numbers = job_.reads_numbers(stride);
     if constexpr (Across) {
-      if (are_packed(stride, job_.inner().in_stride)) {
-        alignas(64) Number tile[kMostPacked * kWidth], turned[kMostPacked * kWidth];
-        const Number* x = job_.reads_numbers(stride) ? reinterpret_cast<const Number*>(rows_.in) : tile;
-        if (x == tile) job_.read(rows_.in, 1, kWidth * leaves, tile);
-        turn(x, leaves, kWidth, turned);
-        for (int64_t i = 0; i < leaves; ++i) prefixes.value[i] = P::L::lifted(turned + i * kWidth);
-        return;
+      if (!are_packed(stride, job_.inner().in_stride)) {
+        return {*this, from, pitch, rows_.count == kWidth && job_.reads_numbers(job_.inner().in_stride)};
       }
-      const bool reads_numbers = rows_.count == kWidth && job_.reads_numbers(job_.inner().in_stride);
-      for (int64_t i = rows_.count; i < kWidth; ++i) number[i] = O::template identity<Number>();
-      for (int64_t i = 0; i < leaves; ++i) {
-        const char* const from = rows_.in + (at + i) * stride * bytes;
-        if (!reads_numbers) job_.read(from, job_.inner().in_stride, rows_.count, number);
-        prefixes.value[i] = P::L::lifted(reads_numbers ? reinterpret_cast<const Number*>(from) : number);
-      }
+      alignas(64) Number tile[kMostPacked * kWidth];
+      if (!are_numbers) job_.read(from, 1, kWidth * n, tile);
+      turn(are_numbers ? reinterpret_cast<const Number*>(from) : tile, n, kWidth, number_);
     } else {
-      const char* const from = rows_.in + at * stride * bytes;
-      const Number* x = number;
-      if (leaves % kWidth == 0 && job_.reads_numbers(stride)) {
-        x = reinterpret_cast<const Number*>(from);
-      } else {
-        job_.read(from, stride, leaves, number);
-        for (int64_t i = leaves; i % kWidth != 0; ++i) number[i] = O::template identity<Number>();
-      }
-      for (int64_t i = 0; i < leaves; i += kWidth) prefixes.value[i / kWidth] = P::L::lifted(x + i);
+      if (are_numbers && n % kWidth == 0) return {*this, from, kVector, true};
+      job_.read(from, stride, n, number_);
+      for (int64_t i = n; i % kWidth != 0; ++i) number_[i] = O::template identity<Number>();
     }
+    return {*this, reinterpret_cast<const char*>(number_), kVector, true};
+  }
+
+  // An element of each row.
+  const Number* read_rows(const char* from) {
+    job_.read(from, job_.inner().in_stride, rows_.count, number_);
+    for (int64_t i = rows_.count; i < kWidth; ++i) number_[i] = O::template identity<Number>();
+    return number_;
   }
 
   template <class P, class T>
-  void write(const P& prefixes, int64_t at, Write<T> write) const {
-    const int64_t stride = *job_.problem.scan_stride, bytes = job_.out_bytes(), leaves = leaves_at(at);
+  void write(const P& prefixes, int64_t first, int64_t n, Write<T> write) const {
+    const int64_t stride = *job_.problem.scan_stride, bytes = job_.out_bytes();
+    char* const to = rows_.out + first * stride * bytes;
     alignas(64) T value[Across ? kWidth : kLeaves];
-    char* const to = rows_.out + at * stride * bytes;
     if constexpr (Across) {
       if (are_packed(stride, job_.inner().out_stride)) {
         alignas(64) T tile[kMostPacked * kWidth], turned[kMostPacked * kWidth];
-        for (int64_t i = 0; i < leaves; ++i) P::L::store(prefixes.value[i], turned + i * kWidth);
-        turn(turned, kWidth, leaves, tile);
-        return write(tile, kWidth * leaves, leaves, to, 1);
+        for (int64_t i = 0; i < n; ++i) P::L::store(prefixes.prefix[i], turned + i * kWidth);
+        turn(turned, kWidth, n, tile);
+        return write(tile, kWidth * n, n, to, 1);
       }
       using Of = typename P::Combines;
-      if constexpr (std::is_same<decltype(Of::finish(value[0], at)), T>::value) {
+      if constexpr (std::is_same<decltype(Of::finish(value[0], first)), T>::value) {
         if (rows_.count == kWidth && job_.writes_words(job_.inner().out_stride)) {
-          for (int64_t i = 0; i < leaves; ++i) {
-            P::L::store(prefixes.value[i], value);
+          for (int64_t i = 0; i < n; ++i) {
+            P::L::store(prefixes.prefix[i], value);
             T* const result = reinterpret_cast<T*>(to + i * stride * bytes);
-            for (int lane = 0; lane < kWidth; ++lane) result[lane] = Of::finish(value[lane], at + i + 1);
+            for (int lane = 0; lane < kWidth; ++lane) result[lane] = Of::finish(value[lane], first + i + 1);
           }
           return;
         }
       }
-      for (int64_t i = 0; i < leaves; ++i) {
-        P::L::store(prefixes.value[i], value);
-        write(value, rows_.count, at + i + 1, to + i * stride * bytes, job_.inner().out_stride);
+      for (int64_t i = 0; i < n; ++i) {
+        P::L::store(prefixes.prefix[i], value);
+        write(value, rows_.count, first + i + 1, to + i * stride * bytes, job_.inner().out_stride);
       }
+    } else if constexpr (is_scalar<T>) {
+      write(reinterpret_cast<const T*>(prefixes.prefix), n, first + 1, to, stride);
     } else {
-      for (int64_t i = 0; i < leaves; i += kWidth) P::L::store(prefixes.value[i / kWidth], value + i);
-      write(value, leaves, at + 1, to, stride);
+      for (int64_t at = 0; at < n; at += kLeaves) {
+        const int64_t leaves = smaller(kLeaves, n - at);
+        for (int64_t i = 0; i < leaves; i += kWidth) P::L::store(prefixes.prefix[(at + i) / kWidth], value + i);
+        write(value, leaves, first + at + 1, to + at * stride * bytes, stride);
+      }
     }
   }
 
   const ScanJob<O, Acc>& job_;
   typename ScanJob<O, Acc>::Rows rows_{};
+  alignas(64) Number number_[Across ? kMostPacked * kWidth : kChunk];
   Prefixes prefixes_;
   Plain plain_;
   Stack<O, Node> stack_;
