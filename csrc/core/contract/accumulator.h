@@ -80,5 +80,9 @@ struct Exponentials {
   using Word = T;
   T sum, reference;
 };
+template <class Acc>
+constexpr bool is_exponentials = false;
+template <class T>
+constexpr bool is_exponentials<Exponentials<T>> = true;
 
 }  // namespace torch_reduce

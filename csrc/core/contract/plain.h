@@ -71,6 +71,7 @@ struct PlainProducts : Traits {
 // is one. T as above.
 template <class T>
 struct PlainExponentials : Traits {
+  using Words = Sum;  // combines as many of them as there are
   T largest{};
 
   template <class>

@@ -7,6 +7,7 @@
 #include "core/cpu/transposed/strip_group.h"
 #include "core/cpu/tree/chunks.h"
 #include "core/cpu/tree/endless.h"
+#include "core/cpu/tree/exponentials.h"
 #include "core/cpu/tree/in_words.h"
 #include "core/cpu/tree/places.h"
 #include "core/problem/problem.h"
@@ -95,6 +96,8 @@ Elements<Acc> finding_places() {
   Elements<Acc> e = converting<Op, T, Acc>();
   e.chunks = [](const char* x, int64_t count, Ahead, Acc* out) { place_of_extreme<Op, T>(x, count * kChunk, out); };
   e.rest = [](const char* x, int64_t n, Ahead, Acc* out) { place_of_extreme<Op, T>(x, n, out); };
+  e.identity = identity_bits<Op, T>();
+  e.trees = places_of_extremes<Op, T, Acc>;
   return e;
 }
 
@@ -127,16 +130,20 @@ constexpr bool are_read =
         ? !(is_integer<word_of<Acc>> ? Op::lifts_integers : Op::lifts) && !std::is_same<Acc, Int128>::value
         : has_vectors<Op, word_of<Acc>> && (has_vectors<Op, Acc> || std::is_same<Acc, EndlessSum>::value);
 
-template <class Op>
-Elements<EndlessSum> reading_endless() {
-  using Trees = EndlessTrees<Op>;
-  Elements<EndlessSum> e = converting<Op, double, EndlessSum>();
+// With the loops of Trees in place of its own.
+template <class Trees, class Acc>
+Elements<Acc> by(Elements<Acc> e) {
   e.leaves = Trees::leaves;
   e.trees = Trees::trees;
   e.windows = Trees::windows;
   e.chunks = Trees::chunks;
   e.rest = Trees::rest;
   return e;
+}
+
+template <class Op>
+Elements<EndlessSum> reading_endless() {
+  return by<EndlessTrees<Op>>(converting<Op, double, EndlessSum>());
 }
 
 template <class Op, class T, class Acc>
@@ -150,10 +157,14 @@ Elements<Acc> common() {
   } else if constexpr (!are_read<Op, Acc>) {
     return converting<Op, T, Acc>();
   } else if constexpr (std::is_same<Acc, EndlessSum>::value) {
-    if constexpr (std::is_same<T, double>::value) return reading_words<Op, T, Acc, reading_endless<Op>>();
+    if constexpr (std::is_same<T, double>::value) {
+      return by<TreesInWords<Op, T, Acc, reading_endless<Op>>>(reading_endless<Op>());
+    }
     return {};
   } else if constexpr (is_scaled<Acc>) {
-    return reading_words<Op, T, Acc, reading<Op, T, Acc>>();
+    return by<TreesInWords<Op, T, Acc, reading<Op, T, Acc>>>(reading<Op, T, Acc>());
+  } else if constexpr (is_exponentials<Acc>) {
+    return by<TreesOfExponentials<Op, T, Acc, reading<Op, T, Acc>>>(reading<Op, T, Acc>());
   } else {
     return reading<Op, T, Acc>();
   }

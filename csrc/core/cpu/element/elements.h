@@ -35,7 +35,10 @@ template <class Op, class Acc>
 constexpr int kRowsOfCall = is_scaled<Acc> ? kMostRowsOfCall : kRowsAtOnce<Op>;
 constexpr int kReadTreeLevels = 4;
 template <class Acc>
-constexpr int kTreeLevels = is_scaled<Acc> ? 6 : kReadTreeLevels;
+constexpr int kTreeLevelsOfWords = is_scaled<Acc> || is_exponentials<Acc> ? 6 : kReadTreeLevels;
+// Of indices, which count from the beginnings of rows, all that short rows have.
+template <class Op, class Acc>
+constexpr int kTreeLevels = Op::needs_index ? 8 : kTreeLevelsOfWords<Acc>;
 
 // How many chunks one call of `chunks` may take at most where the order is free.
 constexpr int64_t kFreeChunks = 64;
@@ -86,7 +89,8 @@ struct Elements {
   // out[column] of a chunk of at least one row, `pitch` bytes apart, of adjacent columns that have kFewestBlockBytes in
   // a row at least. Null for integers, and for extremes without ExtremeVectors.
   void (*blocks)(const char* x, int64_t pitch, int64_t rows, int64_t width, Acc* out) = nullptr;
-  // out[i] = the tree of the 2^levels elements from x[i << levels] on; levels is at most kTreeLevels<Acc>.
+  // out[i] = the tree of the 2^levels elements from x[i << levels] on; levels is at most kTreeLevels<Op, Acc>,
+  // and of indices as many as rows have, kFewestOfPlace elements at least.
   void (*trees)(const char* x, int levels, int64_t count, Acc* out) = nullptr;
   // Of a chunk of `group` adjacent columns, whose rows s * 256 .. s * 256 + 255 are at x[s], out[subtree][column].
   // can_group() says which groups there are. Only the first `steps` (2 or 4) of x are read. Lines `prefetch` bytes

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/cpu/job/source.h"
+#include "core/cpu/tree/places.h"
 #include "core/cpu/tree/tree.h"
 
 namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
@@ -17,9 +18,10 @@ class ShortRowsKernel {
     rows_ = kCapacity;
     for (; pitch_ < n_; pitch_ *= 2) rows_ /= 2;
     const bool contiguous = l.reduced_dims == 0 || (l.reduced_dims == 1 && l.reduced[0].stride == 1);
+    const bool has_trees = job.elements.trees != nullptr && !(Op::needs_index && n_ < kFewestOfPlace);
     if (n_ == 0) {
       fold_ = Fold::Empty;
-    } else if (job.elements.trees == nullptr || (!contiguous && n_ < kAcross && inner.size >= kAcross) || n_ == 1) {
+    } else if (!has_trees || (!contiguous && n_ < kAcross && inner.size >= kAcross) || n_ == 1) {
       fold_ = Fold::Across;
     } else if (contiguous && n_ == pitch_ && kept_stride_ == n_) {
       fold_ = Fold::InPlace;
@@ -73,8 +75,9 @@ class ShortRowsKernel {
   void fold_rows(const char* x, int64_t count, int64_t prefetch) {
     int levels = 0;
     int64_t n = pitch_;
-    for (; levels < kTreeLevels<Acc> && n > 1 && count * n > kLanes<Acc>; n /= 2)
-      ++levels;  // fewer results do not fill a vector
+    // Fewer results do not fill a vector; indices take all levels.
+    const auto takes = [&] { return n > 1 && (Op::needs_index || count * n > kLanes<Acc>); };
+    for (; levels < kTreeLevels<Op, Acc> && takes(); n /= 2) ++levels;
     const int64_t size = job_.elements.size, step = prefetch ? (kBurstBytes / size) >> levels : count * n;
     for (int64_t i = 0; i < count * n; i += step) {
       const int64_t trees = smaller(step, count * n - i);

@@ -117,16 +117,4 @@ struct TreesInWords {
   }
 };
 
-template <class Op, class T, class Acc, Elements<Acc> (*Careful)()>
-Elements<Acc> reading_words() {
-  using Trees = TreesInWords<Op, T, Acc, Careful>;
-  Elements<Acc> e = Careful();
-  e.leaves = Trees::leaves;
-  e.trees = Trees::trees;
-  e.windows = Trees::windows;
-  e.chunks = Trees::chunks;
-  e.rest = Trees::rest;
-  return e;
-}
-
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE
