@@ -94,7 +94,8 @@ def test_gradients_of_batch_norm_have_their_bits(device):
         of_x, of_weight, of_bias = torch.autograd.grad(y, (x, weight, bias), grad)
         assert_same_bits(of_bias, sums[0])
         assert_same_bits(of_weight, sums[1])
-        a, b = ((t / 200 if training else torch.zeros_like(t))[:, None] for t in sums)
+        # By a tensor: by a number, torch multiplies by its rounded reciprocal on a GPU.
+        a, b = ((t / torch.full_like(t, 200) if training else torch.zeros_like(t))[:, None] for t in sums)
         assert_same_bits(of_x, (((grad - a) - normal * b) * inverse[:, None]) * weight.detach()[:, None])
     alone = functional.batch_norm(x[2:3], mean, var, weight, bias)
     assert_same_bits(torch.autograd.grad(alone, x, grad[2:3])[0][2:3], of_x[2:3])
