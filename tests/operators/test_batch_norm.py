@@ -200,5 +200,7 @@ def test_batch_norm_refuses():
         functional.batch_norm(x, ones(4), ones(4), eps=0.0)
     with pytest.raises(RuntimeError, match="need an input of Double"):
         functional.batch_norm(x, ones(4).double(), ones(4))
+    with pytest.raises(RuntimeError, match="for each of 4 channels, on cpu, got .* on meta"):
+        functional.batch_norm(x, ones(4, device="meta"), ones(4))
     with pytest.raises(RuntimeError, match="at least 2 dimensions"):
         functional.batch_norm_stats(ones(4))

@@ -238,6 +238,12 @@ TR_HD accumulator_of<O, Word> lifted(O& op, Word x, int64_t index, int64_t n) {
   }
 }
 
+// The operator where no element is missing.
+template <class O>
+struct OfAll : O {
+  static constexpr bool masks_missing = false;
+};
+
 // Whether any order of combining gives the same bits.
 template <class O, class Acc>
 constexpr bool order_free = is_integer<Acc> || O::selects;

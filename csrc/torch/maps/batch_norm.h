@@ -79,9 +79,11 @@ struct BatchNormKernels {
     TORCH_CHECK(self.dim() == 3, "reduce::batch_norm: the input has the shape (batch, channels, rest), got ",
                 self.sym_sizes());
     for (const at::Tensor& t : statistics) {
-      TORCH_CHECK(t.sym_numel() == self.sym_size(1) && t.scalar_type() == compute_type_of_map(self.scalar_type()),
+      TORCH_CHECK(t.sym_numel() == self.sym_size(1) && t.scalar_type() == compute_type_of_map(self.scalar_type()) &&
+                      t.device() == self.device(),
                   "reduce::batch_norm: there is a mean and a variance of the compute type for each of ",
-                  self.sym_size(1), " channels, got ", t.sym_sizes(), " of ", t.scalar_type());
+                  self.sym_size(1), " channels, on ", self.device(), ", got ", t.sym_sizes(), " of ", t.scalar_type(),
+                  " on ", t.device());
     }
   }
 

@@ -180,10 +180,11 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
         share_out(O{}, batch, across);
       }
     } else {
-      batch = reduce(a.source, lower, of_lane, a.n);
+      const bool exist = all;
+      batch = reduce(a.source, lower, of_lane, a.n, exist);
       if constexpr (columns_load_ahead<A>) {
         if (b + 1 < batches) load_first(b + 1);
-        batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf, a.n));
+        batch = ByColumn<O>::combine(batch, reduce(a.source, upper, of_lane + kHalf, a.n, exist));
       }
       if constexpr (kSharesOut) share_out(O{}, batch, across);
     }

@@ -220,21 +220,21 @@ __device__ __forceinline__ void trees_of_columns(How& how, const SourceOf<O>& so
 }
 
 // The same of an operator, whose elements may combine as they are.
-template <class O, class In, class Acc, Access A, int Leaves, int Steps>
-__device__ __forceinline__ auto reduce(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
-                                       int64_t row, int64_t n) {
+template <class Op, class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
+                                          int64_t row, int64_t n) {
   using C = BatchColumns<O, In, Acc, A>;
   if constexpr (has_plain<Acc> && (A == Access::Contiguous || A == Access::Segmented)) {
     C c;
-    combine_elements<O>(c.e, [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); });
+    combine_elements<Op>(c.e, [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); });
     return c;
   } else {
     using Value = std::decay_t<decltype(C{}.e[0])>;
     constexpr int kValues = sizeof(C) / sizeof(Value);
     Value leaf[Leaves * kValues];
-    combine_elements<O>(leaf, [&](auto& how, auto& to) {
+    combine_elements<Op>(leaf, [&](auto& how, auto& to) {
       using How = std::decay_t<decltype(how)>;
-      using Combined = std::conditional_t<std::is_same<How, O>::value, Acc, word_of<Acc>>;
+      using Combined = std::conditional_t<std::is_same<How, Op>::value, Acc, word_of<Acc>>;
 #pragma unroll
       for (int k = 0; k < Leaves; ++k) {
 #pragma unroll
@@ -258,6 +258,16 @@ __device__ __forceinline__ auto reduce(const SourceOf<O>& source, const Loads<O,
     }
     return c;
   }
+}
+
+// `all` says that every row exists.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto reduce(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
+                                       int64_t row, int64_t n, bool all) {
+  if constexpr (O::masks_missing && loads_vectors(A)) {
+    if (all) return reduce_by<OfAll<O>>(source, loads, row, n);
+  }
+  return reduce_by<O>(source, loads, row, n);
 }
 
 }  // namespace torch_reduce::cuda

@@ -34,11 +34,20 @@ struct ChunkVectors {
       for (int s = 1; s < kSets; ++s) set[s] = 0;
       return;
     }
+    if constexpr (O::masks_missing) {
+      if (first + kChunk <= n) return reduce_sets<OfAll<O>>(source, first, n, set);
+    }
+    reduce_sets<O>(source, first, n, set);
+  }
+
+ private:
+  template <class How>
+  __device__ __forceinline__ void reduce_sets(const SourceOf<O>& source, int64_t first, int64_t n, Acc* set) const {
     constexpr int kLeavesPerSet = V < 8 ? V : 8;
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
       Acc root[1];
-      combine_elements<O>(root, [&](auto& how, auto& to) {
+      combine_elements<How>(root, [&](auto& how, auto& to) {
         using Value = std::decay_t<decltype(to[0])>;
         to[0] = tree_of<kLeavesPerSet>(how, [&](int leaf) {
           Value v;
