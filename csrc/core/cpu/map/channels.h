@@ -36,9 +36,9 @@ class ChannelPieces {
     int64_t c = run % p_.channels, left = p_.neighbours - (first - run * p_.neighbours);
     for (int64_t i = 0; i < count;) {
       if (p_.neighbours == 1) {
-        const int64_t end = smaller(count, i + p_.channels - c);
-        for (int64_t k = i; k < end; ++k) x_[k] = M::value(x_[k], second_[k], words_.at(c + k - i));
-        i = end;
+        const int64_t some = smaller(count - i, p_.channels - c), from = hold(c, some);
+        for (int64_t k = 0; k < some; ++k) x_[i + k] = M::value(x_[i + k], second_[i + k], held(from + k));
+        i += some;
         c = 0;
         continue;
       }
@@ -50,6 +50,28 @@ class ChannelPieces {
     }
   }
 
+  // The words of some channels, or of all if they are few, each kind apart, as vectors read them. Returns where the
+  // first one's stand.
+  int64_t hold(int64_t c, int64_t count) {
+    if (c < first_held_ || c + count > first_held_ + count_held_) {
+      first_held_ = p_.channels <= kChunk ? 0 : c;
+      count_held_ = smaller(p_.channels - first_held_, kChunk);
+      for (int64_t k = 0; k < count_held_; ++k) {
+        const Channel<Word> channel = words_.at(first_held_ + k);
+        mean_[k] = channel.mean;
+        inverse_[k] = channel.inverse;
+        weight_[k] = channel.weight;
+        bias_[k] = channel.bias;
+        of_gradient_[k] = channel.of_gradient;
+        slope_[k] = channel.slope;
+      }
+    }
+    return c - first_held_;
+  }
+  Channel<Word> held(int64_t k) const {
+    return {mean_[k], inverse_[k], weight_[k], bias_[k], of_gradient_[k], slope_[k]};
+  }
+
   const ChannelProblem& p_;
   const ChannelBuffers& b_;
   const ChannelWords<Word> words_;
@@ -58,6 +80,9 @@ class ChannelPieces {
   const WriteWords<Word> write_;
   alignas(64) Word x_[kChunk];
   alignas(64) Word second_[kChunk] = {};
+  int64_t first_held_ = 0, count_held_ = 0;
+  alignas(64) Word mean_[kChunk], inverse_[kChunk], weight_[kChunk], bias_[kChunk],
+      of_gradient_[kChunk], slope_[kChunk];
 };
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE
