@@ -116,22 +116,21 @@ def group_norm_gradient_rule(op: OpOverload) -> Rule:
 def batch_norm_rule(op: OpOverload) -> Rule:
     # The batch is more channels.
     def rule(info: Any, in_dims: Sequence[int | None], *args: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-        *given, eps, of_batch = args
-        self, *of_channels = (t if t is None else batched(info, t, d) for t, d in zip(given, in_dims[:5], strict=True))
-        flat = (t if t is None else t.flatten(0, 1) for t in of_channels)
-        result, row = (t.unflatten(1, (info.batch_size, -1)) for t in op(_as_channels(self), *flat, eps, of_batch))
+        self, *of_channels, eps, of_batch = args
+        flat = _of_all_channels(info, of_channels, in_dims[1:5])
+        results = op(_as_channels(batched(info, self, in_dims[0])), *flat, eps, of_batch)
+        result, row = (t.unflatten(1, (info.batch_size, -1)) for t in results)
         return (result, row), (1, 1)
 
     return rule
 
 
 def batch_norm_gradient_rule(op: OpOverload) -> Rule:
-    def rule(info: Any, in_dims: Sequence[int | None], *given: Tensor | None) -> tuple[Tensor, int]:
-        *of_samples, sums, weight = (
-            t if t is None else batched(info, t, d) for t, d in zip(given, in_dims, strict=True)
-        )
-        flat = (t if t is None else t.flatten(0, 1) for t in (sums, weight))
-        return op(*(_as_channels(t) for t in of_samples), *flat).unflatten(1, (info.batch_size, -1)), 1
+    def rule(info: Any, in_dims: Sequence[int | None], *given: Any) -> tuple[Tensor, int]:
+        *of_samples, sums, weight = given
+        channels = (_as_channels(batched(info, t, d)) for t, d in zip(of_samples, in_dims[:3], strict=True))
+        flat = _of_all_channels(info, [sums, weight], in_dims[3:])
+        return op(*channels, *flat).unflatten(1, (info.batch_size, -1)), 1
 
     return rule
 
@@ -142,6 +141,11 @@ def normal_products_rule(op: OpOverload) -> Rule:
         return op(*channels).unflatten(1, (info.batch_size, -1)), 1
 
     return rule
+
+
+def _of_all_channels(info: Any, given: Sequence[Tensor | None], in_dims: Sequence[int | None]) -> list[Tensor | None]:
+    """What a batch of channels has, one batch after the other."""
+    return [t if t is None else batched(info, t, d).flatten(0, 1) for t, d in zip(given, in_dims, strict=True)]
 
 
 def _as_channels(t: Tensor) -> Tensor:
