@@ -104,7 +104,8 @@ def test_types_and_modes(op, device):
         assert_same_bits(gradient(run, x, compiled()), gradient(run, x), f"{dtype} {out} {mode}")
 
 
-@pytest.mark.parametrize("op", DIFFERENTIABLE)
+# Every second operator, the others in the next test.
+@pytest.mark.parametrize("op", DIFFERENTIABLE[::2])
 def test_many_sizes(op, device):
     """Sizes are inputs of the graph, not constants of it."""
     run = getattr(torch.ops.reduce, op)
@@ -114,10 +115,10 @@ def test_many_sizes(op, device):
         assert_same_bits(actual, gradient(lambda x: run(x, [0]), x), f"{rows}")
 
 
-@pytest.mark.parametrize("op", DIFFERENTIABLE)
+@pytest.mark.parametrize("op", DIFFERENTIABLE[1::2])
 def test_among_other_nodes(op, device):
-    """Before, after and beside nodes of torch's own, twice in one graph, with hooks; of every other operator also on
-    saved tensors with hooks."""
+    """Before, after and beside nodes of torch's own, twice in one graph, with hooks; of every other one of these
+    operators also on saved tensors with hooks."""
 
     def run(x):
         reduce = getattr(torch.ops.reduce, op)
@@ -128,7 +129,7 @@ def test_among_other_nodes(op, device):
 
     x = fill((4, 9), torch.float32, op="prod").to(device)
     expected = gradient(run, x)
-    is_other = DIFFERENTIABLE.index(op) % 2 == 1
+    is_other = DIFFERENTIABLE.index(op) % 4 == 1
     on_saved = torch.autograd.graph.saved_tensors_hooks(torch.neg, torch.neg) if is_other else contextlib.nullcontext()
     with on_saved:
         assert_same_bits(gradient(run, x, compiled()), expected)
