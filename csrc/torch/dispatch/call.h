@@ -9,7 +9,8 @@
 
 namespace torch_reduce {
 
-// Of each Signature: what an operator does not take of a request is dropped.
+// Of each Signature: what an operator does not take of a request is dropped, but for a dtype, with which it is called
+// by name.
 using Typed = at::Tensor(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
                          c10::string_view);
 using TypedOut = at::Tensor&(const at::Tensor&, at::OptionalIntArrayRef, bool, std::optional<at::ScalarType>,
