@@ -16,7 +16,8 @@ int emulate_channel_map(int map, int type, int64_t elements, int64_t channels, i
   const ChannelProblem p{
       static_cast<ChannelMap>(map), in, compute_type_of_map(in), elements, channels, neighbours, epsilon};
   emulator::backward = backward;
-  return cuda::launch_channel_map(p, {x, second, mean, variance, weight, bias, sums, row, out}, nullptr,
+  return cuda::launch_channel_map(make_channel_plan(p), p, {x, second, mean, variance, weight, bias, sums, row, out},
+                                  nullptr,
                                   /*dependent_launch=*/true);
 }
 

@@ -59,7 +59,7 @@ struct Cuda {
     const ChannelBuffers buffers{address(x),          address(second),   address(t.mean),
                                  address(t.variance), address(t.weight), address(t.bias),
                                  address(t.sums),     address_to(t.row), address_to(t.out)};
-    C10_CUDA_CHECK(cuda::launch_channel_map(p, buffers, c10::cuda::getCurrentCUDAStream(),
+    C10_CUDA_CHECK(cuda::launch_channel_map(make_channel_plan(p), p, buffers, c10::cuda::getCurrentCUDAStream(),
                                             cuda::has_dependent_launch(t.x.get_device())));
   }
   static void run(LossStep step, const LossCall& call, const LossInputs& in, const at::Tensor& out) {

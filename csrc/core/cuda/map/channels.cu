@@ -6,27 +6,13 @@
 namespace torch_reduce::cuda {
 namespace {
 
-Channels channels_of_vectors(const ChannelProblem& p, int64_t v) {
-  if (p.neighbours % v == 0) return Channels::One;
-  if (p.neighbours > v) return Channels::Two;
-  const bool are_rows = p.neighbours == 1 && p.channels % v == 0 && p.elements / v < int64_t{1} << 31;
-  return are_rows ? Channels::Rows : Channels::Any;
-}
-
 template <class M, class In, class Word>
-cudaError_t start_map(const ChannelProblem& p, const ChannelBuffers& b, const Launch& l) {
-  const Channels kind = channels_of_vectors(p, vector_width<In>);
-  ChannelArgs<Word> args{b.x,          b.second, b.out,         ChannelWords<Word>(p, b), p.elements, p.channels,
-                         p.neighbours, 0,        FastDivisor(1)};
+cudaError_t start_map(const ChannelPlan& plan, const ChannelProblem& p, const ChannelBuffers& b, const Launch& l) {
+  const ChannelArgs<Word> args{b.x,        b.second,     b.out,           ChannelWords<Word>(p, b), p.elements,
+                               p.channels, p.neighbours, plan.rows_apart, FastDivisor(plan.across)};
   Launch launch = l;
-  launch.grid = ceil_div(p.elements, int64_t{kChannelThreads} * kChannelLoads * vector_width<In>);
-  if (kind == Channels::Rows) {
-    const int64_t across = p.channels / vector_width<In>;
-    args.rows_apart = ceil_div(p.elements / p.channels, kChannelLoads);
-    args.across = FastDivisor(across);
-    launch.grid = ceil_div(args.rows_apart * across, kChannelThreads);
-  }
-  switch (kind) {
+  launch.grid = plan.grid;
+  switch (plan.channels) {
     case Channels::One:
       return start(channel_map<M, In, Word, Channels::One>, args, launch);
     case Channels::Two:
@@ -47,25 +33,27 @@ cudaError_t start_rows(const ChannelProblem& p, const ChannelBuffers& b, Launch 
 }
 
 template <class In, class Word>
-cudaError_t start_channels(const ChannelProblem& p, const ChannelBuffers& b, const Launch& l) {
+cudaError_t start_channels(const ChannelPlan& plan, const ChannelProblem& p, const ChannelBuffers& b, const Launch& l) {
   const cudaError_t status = p.map == ChannelMap::BatchNorm ? start_rows<Word>(p, b, l) : cudaSuccess;
   if (status != cudaSuccess || p.elements == 0) return status;
-  return with_channel_map(p.map, [&](auto tag) { return start_map<typename decltype(tag)::type, In, Word>(p, b, l); });
+  return with_channel_map(p.map,
+                          [&](auto tag) { return start_map<typename decltype(tag)::type, In, Word>(plan, p, b, l); });
 }
 
 }  // namespace
 
-cudaError_t launch_channel_map(const ChannelProblem& p, const ChannelBuffers& b, cudaStream_t stream, bool dependent) {
+cudaError_t launch_channel_map(const ChannelPlan& plan, const ChannelProblem& p, const ChannelBuffers& b,
+                               cudaStream_t stream, bool dependent) {
   const Launch l{1, kChannelThreads, 0, stream, dependent};
   switch (p.in) {
     case DType::Float16:
-      return start_channels<Half, float>(p, b, l);
+      return start_channels<Half, float>(plan, p, b, l);
     case DType::BFloat16:
-      return start_channels<BFloat16, float>(p, b, l);
+      return start_channels<BFloat16, float>(plan, p, b, l);
     case DType::Float32:
-      return start_channels<float, float>(p, b, l);
+      return start_channels<float, float>(plan, p, b, l);
     default:
-      return start_channels<double, double>(p, b, l);
+      return start_channels<double, double>(plan, p, b, l);
   }
 }
 

@@ -4,15 +4,9 @@
 #include "core/cuda/block/dependent_launch.cuh"
 #include "core/cuda/lane/fast_divide.cuh"
 #include "core/cuda/map/places.cuh"
-#include "core/problem/channel_problem.h"
+#include "core/plan/gpu/channels.h"
 
 namespace torch_reduce::cuda {
-
-// The channels of a vector: one; two, of which the second begins within; or as many as elements. Of vectors of
-// neighbouring channels, a thread has the same ones of several rows.
-enum class Channels : uint8_t { One, Two, Any, Rows };
-
-constexpr int kChannelThreads = 256, kChannelLoads = 4;
 
 template <class Word>
 struct ChannelArgs {

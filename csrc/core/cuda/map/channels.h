@@ -3,12 +3,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include "core/problem/channel_problem.h"
+#include "core/plan/gpu/channels.h"
 
 namespace torch_reduce::cuda {
 
 // Elements lie at multiples of 16 bytes.
-TR_SHARED cudaError_t launch_channel_map(const ChannelProblem& problem, const ChannelBuffers& buffers,
-                                         cudaStream_t stream, bool dependent_launch);
+TR_SHARED cudaError_t launch_channel_map(const ChannelPlan& plan, const ChannelProblem& problem,
+                                         const ChannelBuffers& buffers, cudaStream_t stream, bool dependent_launch);
 
 }  // namespace torch_reduce::cuda
