@@ -14,6 +14,7 @@
 #include "core/cuda/columns/loads.cuh"
 #include "core/cuda/columns/loads_unaligned.cuh"
 #include "core/cuda/columns/plain.cuh"
+#include "core/cuda/columns/reduce.cuh"
 
 namespace torch_reduce::cuda {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/cuda/columns/meet.cuh"
+#include "core/cuda/columns/reduce.cuh"
 #include "core/cuda/lane/normal_product.cuh"
 
 namespace torch_reduce::cuda {

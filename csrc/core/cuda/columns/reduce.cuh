@@ -1,0 +1,81 @@
+// What a lane makes of its loads: the trees over the leaves of each column.
+#pragma once
+
+#include "core/contract/plain.h"
+#include "core/cuda/columns/loads.cuh"
+
+namespace torch_reduce::cuda {
+
+// The trees over the loads' leaves by How, column after column: so few values wait. The first leaf begins with row
+// `row`.
+template <class How, class O, class In, class Acc, Access A, int Leaves, int Steps, class Value, int V>
+__device__ __forceinline__ void trees_of_columns(How& how, const SourceOf<O>& source,
+                                                 const Loads<O, In, Acc, A, Leaves, Steps>& loads, int64_t row,
+                                                 int64_t n, Value (&to)[V]) {
+#pragma unroll
+  for (int e = 0; e < V; ++e) {
+    to[e] = tree_of<Leaves>(how, [&](int k) {
+      Value leaf;
+#pragma unroll
+      for (int s = 0; s < Steps; ++s) {
+        const Numbers numbers{row + k + s * kLeaves, 0, n};
+        const Value x = lift_element<In, Value>(how, loads.raw[k][s], source, numbers, e);
+        leaf = s == 0 ? x : how.combine(leaf, x);
+      }
+      return leaf;
+    });
+  }
+}
+
+// The same of an operator, whose elements may combine as they are.
+template <class Op, class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
+                                          int64_t row, int64_t n) {
+  using C = BatchColumns<O, In, Acc, A>;
+  if constexpr (has_plain<Acc> && (A == Access::Contiguous || A == Access::Segmented)) {
+    C c;
+    combine_elements<Op>(c.e, [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); });
+    return c;
+  } else {
+    using Value = std::decay_t<decltype(C{}.e[0])>;
+    constexpr int kValues = sizeof(C) / sizeof(Value);
+    Value leaf[Leaves * kValues];
+    combine_elements<Op>(leaf, [&](auto& how, auto& to) {
+      using How = std::decay_t<decltype(how)>;
+      using Combined = std::conditional_t<std::is_same<How, Op>::value, Acc, word_of<Acc>>;
+#pragma unroll
+      for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+        for (int s = 0; s < Steps; ++s) {
+          const auto read = loads.template columns_of<Combined>(how, source, k, s, row + k + s * kLeaves, n);
+#pragma unroll
+          for (int e = 0; e < kValues; ++e) {
+            auto& v = to[k * kValues + e];
+            v = s == 0 ? read.e[e] : how.combine(v, read.e[e]);
+          }
+        }
+      }
+    });
+    Counter<ByColumn<O>, C, 2> leaves;  // the loop is unrolled, so its count is a constant
+    C c;
+#pragma unroll
+    for (int k = 0; k < Leaves; ++k) {
+#pragma unroll
+      for (int e = 0; e < kValues; ++e) c.e[e] = leaf[k * kValues + e];
+      c = leaves.push(c);
+    }
+    return c;
+  }
+}
+
+// `all` says that every row exists.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto reduce(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
+                                       int64_t row, int64_t n, bool all) {
+  if constexpr (O::masks_missing && loads_vectors(A)) {
+    if (all) return reduce_by<OfAll<O>>(source, loads, row, n);
+  }
+  return reduce_by<O>(source, loads, row, n);
+}
+
+}  // namespace torch_reduce::cuda
