@@ -3,6 +3,7 @@
 
 #include "core/contract/plain.h"
 #include "core/cuda/columns/loads.cuh"
+#include "core/cuda/lane/first_largest.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -27,12 +28,40 @@ __device__ __forceinline__ void trees_of_columns(How& how, const SourceOf<O>& so
   }
 }
 
-// The same of an operator, whose elements may combine as they are.
+// The largest of each column and its place.
+template <class Op, class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto largest_of_columns(const SourceOf<O>& source,
+                                                   const Loads<O, In, Acc, A, Leaves, Steps>& loads, int64_t row) {
+  constexpr int kWidth = column_width<In, A>(), kCount = Leaves * Steps;
+  const auto place = [](int i) { return i / Leaves * kLeaves + i % Leaves; };
+  const auto vector = [&](int i) { return adapted<O, In>(loads.raw[i % Leaves][i / Leaves], source); };
+  Columns<Acc, kWidth> c;
+  if constexpr (are_halves<In>) {
+#pragma unroll
+    for (int e = 0; e < kWidth; e += 2) {
+      const auto word = [&](int i) { return word_of_vector(vector(i), e / 2); };
+      const auto two = first_largest_of_halves<Op, In, Acc, kCount>(row, word, place);
+      c.e[e] = two.low;
+      c.e[e + 1] = two.high;
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) {
+      const auto element = [&](int i) { return widen_element<In, Compared<In, Acc>>(vector(i), e); };
+      c.e[e] = first_largest<Op, Acc, kCount>(row, element, place);
+    }
+  }
+  return c;
+}
+
+// What an operator makes of each column. Elements may combine as they are.
 template <class Op, class O, class In, class Acc, Access A, int Leaves, int Steps>
 __device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
                                           int64_t row, int64_t n) {
   using C = BatchColumns<O, In, Acc, A>;
-  if constexpr (has_plain<Acc> && (A == Access::Contiguous || A == Access::Segmented)) {
+  if constexpr (Op::needs_index && loads_vectors(A)) {
+    return largest_of_columns<Op>(source, loads, row);
+  } else if constexpr (has_plain<Acc> && (A == Access::Contiguous || A == Access::Segmented)) {
     C c;
     combine_elements<Op>(c.e, [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); });
     return c;

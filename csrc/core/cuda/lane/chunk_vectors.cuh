@@ -7,6 +7,7 @@
 
 #include "core/contract/order.h"
 #include "core/contract/plain.h"
+#include "core/cuda/lane/first_largest.cuh"
 #include "core/cuda/lane/partner.cuh"
 
 namespace torch_reduce::cuda {
@@ -34,6 +35,12 @@ struct ChunkVectors {
       for (int s = 1; s < kSets; ++s) set[s] = 0;
       return;
     }
+    if constexpr (O::needs_index) {
+      set[0] = find_largest(source, first + threadIdx.x % kWarp * V);
+#pragma unroll
+      for (int s = 1; s < kSets; ++s) set[s] = O::template identity<Acc>();
+      return;
+    }
     if constexpr (O::masks_missing) {
       if (first + kChunk <= n) return reduce_sets<OfAll<O>>(source, first, n, set);
     }
@@ -41,6 +48,19 @@ struct ChunkVectors {
   }
 
  private:
+  __device__ __forceinline__ Acc find_largest(const SourceOf<O>& source, int64_t mine) const {
+    const auto place = [](int i) { return i / V * kWarp * V + i % V; };
+    if constexpr (are_halves<In>) {
+      const auto word = [&](int i) { return word_of_vector(adapted<O, In>(part[i / 4], source), i % 4); };
+      const auto v = first_largest_of_halves<O, In, Acc, kLoads * 4>(mine, word, [&](int i) { return place(2 * i); });
+      return O::combine(v.low, {v.high.key, v.high.ahead - 1});
+    } else {
+      const auto element = [&](int i) {
+        return widen_element<In, Compared<In, Acc>>(adapted<O, In>(part[i / V], source), i % V);
+      };
+      return first_largest<O, Acc, kLoads * V>(mine, element, place);
+    }
+  }
   template <class How>
   __device__ __forceinline__ void reduce_sets(const SourceOf<O>& source, int64_t first, int64_t n, Acc* set) const {
     constexpr int kLeavesPerSet = V < 8 ? V : 8;
