@@ -135,19 +135,44 @@ struct PlainSquares : Traits {
   }
 };
 
-// Looks whether elements are near but for those that are -infinity.
+// Looks at elements and combines none: the largest magnitude, NaN if there is one.
 template <class T>
-struct NearOrNone : PlainExponentials<T> {
+struct Magnitudes : Traits {
+  T largest{};
+
   template <class>
   static constexpr TR_HD T identity() {
     return 0;
   }
   TR_HD T lift(T x) {
-    const bool is_none = x == -std::numeric_limits<T>::infinity();
-    this->largest = this->larger(is_none ? 0 : order::magnitude_of(x), this->largest);
+    largest = PlainExponentials<T>::larger(order::magnitude_of(x), largest);
     return x;
   }
   TR_HD T combine(T a, T) const { return a; }
+};
+// The same but for elements that are -infinity.
+template <class T>
+struct MagnitudesOfSome : Magnitudes<T> {
+  TR_HD T lift(T x) { return Magnitudes<T>::lift(x == -std::numeric_limits<T>::infinity() ? 0 : x); }
+};
+
+// Adds exponentials as they are. Of elements that are near, all of them; or some of them, the others being -infinity.
+template <class T>
+struct NearExponentials : Traits {
+  template <class>
+  static constexpr TR_HD T identity() {
+    return 0;
+  }
+  static TR_HD T lift(T x) { return exp_of_near(x); }
+  static TR_HD T combine(T a, T b) { return a + b; }
+  static TR_HD Exponentials<T> scaled(T sum) { return {sum, T{}}; }
+};
+template <class T>
+struct SomeNearExponentials : NearExponentials<T> {
+  static TR_HD T lift(T x) { return PlainExponentials<T>::positive(exp_of_near(x)); }
+  static TR_HD Exponentials<T> scaled(T sum) {
+    return sum > 0 ? Exponentials<T>{sum, T{}} : LogSumExp::identity<Exponentials<T>>();
+  }
 };
 
 // How elements are combined as they are, by what is combined of them.
@@ -172,33 +197,59 @@ using Plain = typename PlainOf<Acc>::type;
 template <class Acc>
 constexpr bool has_plain = !std::is_void<Plain<Acc>>::value;
 
-// What f(how, to) makes of elements: it combines them by how.combine(), once or twice, in the compute type first.
-// Returns whether that was all, and so what was lifted first is what counts.
+// What f(how, to) makes of elements, as `how` has them in the compute type.
+template <class How, class Acc, int Count, class F>
+TR_HD void combine_as(How how, Acc (&to)[Count], F f) {
+  word_of<Acc> value[Count];
+  f(how, value);
+  TR_UNROLL
+  for (int i = 0; i < Count; ++i) to[i] = how.scaled(value[i]);
+}
+// Which elements are within LogSumExp::kNear: all of them; or all but those that are -infinity; or not even those.
+enum class Near : uint8_t { All, Some, Not };
+
+template <class Acc, int Count, class Look, class F>
+TR_HD bool are_near(Look look, F f) {
+  word_of<Acc> unused[Count];
+  f(look, unused);
+  return look.largest <= LogSumExp::kNear;
+}
+
+// What f(how, to) makes of exponentials: it combines them by how.combine(). Returns whether words are what counts.
 template <class O, class Acc, int Count, class F>
-TR_HD bool combine_elements(Acc (&to)[Count], F f) {
-  if constexpr (has_plain<Acc>) {
+TR_HD bool combine_exponentials(Near elements, Acc (&to)[Count], F f) {
+  using Word = word_of<Acc>;
+  if (elements == Near::Not) {
+    O op;
+    f(op, to);
+  } else if (elements == Near::All) {
+    combine_as(NearExponentials<Word>{}, to, f);
+  } else {
+    combine_as(SomeNearExponentials<Word>{}, to, f);
+  }
+  return elements != Near::Not;
+}
+
+// The same of any elements, in the compute type if that is what counts: f() is called up to three times.
+template <class O, class Acc, int Count, class F>
+TR_HD void combine_elements(Acc (&to)[Count], F f) {
+  using Word = word_of<Acc>;
+  if constexpr (has_plain<Acc> && O::adds_exponentials) {
+    const bool are_some = are_near<Acc, Count>(MagnitudesOfSome<Word>{}, f);
+    combine_exponentials<O>(are_some ? Near::Some : Near::Not, to, f);
+    return;
+  } else if constexpr (has_plain<Acc>) {
     Plain<Acc> plain;
-    word_of<Acc> value[Count];
+    Word value[Count];
     f(plain, value);
     if (plain.are_plain(value)) {
       TR_UNROLL
       for (int i = 0; i < Count; ++i) to[i] = plain.scaled(value[i]);
-      return true;
-    }
-    if constexpr (O::adds_exponentials) {
-      NearOrNone<word_of<Acc>> look;
-      word_of<Acc> unused[Count];
-      f(look, unused);
-      if (look.are_plain(unused)) {
-        TR_UNROLL
-        for (int i = 0; i < Count; ++i) to[i] = value[i] > 0 ? plain.scaled(value[i]) : O::template identity<Acc>();
-        return true;
-      }
+      return;
     }
   }
   O op;
   f(op, to);
-  return false;
 }
 
 // The tree over N elements, each a leaf: fill(how, x) writes them, as how lifts them, into x.

@@ -30,9 +30,7 @@ struct Softmax : MapTraits {
   }
   template <class Word>
   static TR_HD Word value(const AtPlace<Word>& at, const Row<Word>& row) {
-    const Exponentials<Word> own = LogSumExp::lift(at.x);
-    const Word step = exp_of((own.reference - row.reference) / 2);
-    return step == 1 ? quotient(own.sum, row) : (own.sum * step) * (step * row.inverse);
+    return share(LogSumExp::lift(at.x), row);
   }
   // The same bits where elements are near 0, or masked, and so no exponential is scaled.
   static constexpr bool has_common_value = true, keeps_lifted = true;
@@ -43,6 +41,10 @@ struct Softmax : MapTraits {
   template <class Word>
   static TR_HD Word kept_value(Word exponential, const Row<Word>& row) {
     return quotient(exponential, row);
+  }
+  template <class Word>
+  static TR_HD Word any_kept_value(Word exponential, const Row<Word>& row) {
+    return share(Exponentials<Word>{exponential, 0}, row);
   }
   template <class Word>
   static TR_HD bool is_common(const AtPlace<Word>& at, const Row<Word>& row) {
@@ -56,6 +58,11 @@ struct Softmax : MapTraits {
   }
 
  private:
+  template <class Word>
+  static TR_HD Word share(const Exponentials<Word>& own, const Row<Word>& row) {
+    const Word step = exp_of((own.reference - row.reference) / 2);
+    return step == 1 ? quotient(own.sum, row) : (own.sum * step) * (step * row.inverse);
+  }
   // An exponential over the sum, corrected by what the product lacks: so the only one of a row gives 1.
   template <class Word>
   static TR_HD Word quotient(Word exponential, const Row<Word>& row) {
@@ -84,6 +91,9 @@ struct LogSoftmax : Softmax {
   template <class Word>
   static TR_HD Word logarithm(Word x, Word whole, Word rest) {
     const Word y = (x - whole) - rest;
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same<Word, float>::value) return Min::combine(y, 0.0f);  // one instruction
+#endif
     return y > 0 ? Word(0) : y;
   }
 };

@@ -4,6 +4,7 @@
 #include "core/contract/plain.h"
 #include "core/cuda/columns/loads.cuh"
 #include "core/cuda/lane/first_largest.cuh"
+#include "core/cuda/lane/near.cuh"
 
 namespace torch_reduce::cuda {
 
@@ -63,7 +64,19 @@ __device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads
     return largest_of_columns<Op>(source, loads, row);
   } else if constexpr (has_plain<Acc> && (A == Access::Contiguous || A == Access::Segmented)) {
     C c;
-    combine_elements<Op>(c.e, [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); });
+    const auto combine = [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); };
+    if constexpr (adds_near<Op>) {
+      const Near near = near_of_vectors<In, word_of<Acc>>([&](auto look) {
+#pragma unroll
+        for (const auto& leaf : loads.raw) {
+#pragma unroll
+          for (const uint4& v : leaf) look(v);
+        }
+      });
+      combine_exponentials<Op>(near, c.e, combine);
+    } else {
+      combine_elements<Op>(c.e, combine);
+    }
     return c;
   } else {
     using Value = std::decay_t<decltype(C{}.e[0])>;

@@ -8,6 +8,7 @@
 #include "core/contract/order.h"
 #include "core/contract/plain.h"
 #include "core/cuda/lane/first_largest.cuh"
+#include "core/cuda/lane/near.cuh"
 #include "core/cuda/lane/partner.cuh"
 
 namespace torch_reduce::cuda {
@@ -64,10 +65,17 @@ struct ChunkVectors {
   template <class How>
   __device__ __forceinline__ void reduce_sets(const SourceOf<O>& source, int64_t first, int64_t n, Acc* set) const {
     constexpr int kLeavesPerSet = V < 8 ? V : 8;
+    [[maybe_unused]] Near near;
+    if constexpr (adds_near<How>) {
+      near = near_of_vectors<In, word_of<Acc>>([&](auto look) {
+#pragma unroll
+        for (const uint4& v : part) look(v);
+      });
+    }
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
       Acc root[1];
-      combine_elements<How>(root, [&](auto& how, auto& to) {
+      const auto combine = [&](auto& how, auto& to) {
         using Value = std::decay_t<decltype(to[0])>;
         to[0] = tree_of<kLeavesPerSet>(how, [&](int leaf) {
           Value v;
@@ -82,7 +90,12 @@ struct ChunkVectors {
           }
           return v;
         });
-      });
+      };
+      if constexpr (adds_near<How>) {
+        combine_exponentials<How>(near, root, combine);
+      } else {
+        combine_elements<How>(root, combine);
+      }
       set[s] = root[0];
     }
   }

@@ -18,5 +18,18 @@ __device__ __forceinline__ void wait_for_copies_but() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 #endif
 }
+// The same of a number that a program counts; of more than three, it waits for all.
+__device__ __forceinline__ void wait_for_copies_but(int groups) {
+  switch (groups) {
+    case 1:
+      return wait_for_copies_but<1>();
+    case 2:
+      return wait_for_copies_but<2>();
+    case 3:
+      return wait_for_copies_but<3>();
+    default:
+      return wait_for_copies_but<0>();
+  }
+}
 
 }  // namespace torch_reduce::cuda

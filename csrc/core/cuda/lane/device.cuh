@@ -47,6 +47,15 @@ __device__ __forceinline__ uint4 load16_kept(const void* p) {
   return v;
 }
 
+// Whether x is true in all lanes that come here together.
+__device__ __forceinline__ bool all_of_active(bool x) {
+#if defined(__CUDA_ARCH__)
+  return __all_sync(__activemask(), x);
+#else
+  return x;
+#endif
+}
+
 // Begins to copy 16 bytes to shared memory, past the registers. Whoever began a copy may read there once it has waited.
 __device__ __forceinline__ void copy16(void* shared, const void* p) {
 #if defined(__CUDA_ARCH__)

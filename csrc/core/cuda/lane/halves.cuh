@@ -13,10 +13,20 @@ constexpr bool are_halves = std::is_same<In, Half>::value || std::is_same<In, BF
 template <class In>
 struct Halves {
   static constexpr bool is_bfloat16 = std::is_same<In, BFloat16>::value;
+  static constexpr uint32_t kNone = is_bfloat16 ? 0xff80ff80u : 0xfc00fc00u;  // twice -infinity
 
   static __device__ __forceinline__ float low(uint32_t word) { return widen<float>(bits_as<In>(word & 0xffffu)); }
   static __device__ __forceinline__ float high(uint32_t word) { return widen<float>(bits_as<In>(word >> 16)); }
 
+  // Of magnitudes, which order like integers.
+  static __device__ __forceinline__ uint32_t larger_magnitudes(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm("max.u16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    return a;
+#else
+    return max(a & 0xffff0000u, b & 0xffff0000u) | max(a & 0xffffu, b & 0xffffu);
+#endif
+  }
   // NaN where one is.
   static __device__ __forceinline__ uint32_t larger(uint32_t a, uint32_t b) {
 #if defined(__CUDA_ARCH__)

@@ -3,6 +3,7 @@
 
 #include "core/contract/plain.h"
 #include "core/cuda/lane/meeting.cuh"
+#include "core/cuda/lane/near.cuh"
 #include "core/cuda/map/pieces.cuh"
 
 namespace torch_reduce::cuda {
@@ -10,6 +11,10 @@ namespace torch_reduce::cuda {
 template <class M, class Word>
 __device__ __noinline__ Word uncommon_value(const AtPlace<Word>& at, const row_of_map<M, Word>& row) {
   return M::value(at, row);
+}
+template <class M, class Word>
+__device__ __noinline__ Word value_of_kept(Word lifted, const row_of_map<M, Word>& row) {
+  return M::any_kept_value(lifted, row);
 }
 template <class M, class Word, int V>
 __device__ __forceinline__ void make_values_of(const AtPlace<Word> (&at)[V], const row_of_map<M, Word>& row,
@@ -82,13 +87,13 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
 
  private:
   // What stands at the places of load i: what results need, or numbers.
-  enum class For : uint8_t { Numbers, Values };
+  enum class For : uint8_t { UnscaledNumbers, Numbers, Values };
   template <For use>
   __device__ __forceinline__ void read(const Piece& p, int i, AtPlace<Word> (&to)[V]) const {
     constexpr bool weighs = use == For::Values ? M::reads_weight : M::weighs_numbers;
     Word x[V], other[V]{}, weight[V], shift[V];
     widen_vector<In>(this->vector(p, i), x);
-    if constexpr (M::scales) {
+    if constexpr (M::scales && use != For::UnscaledNumbers) {
 #pragma unroll
       for (Word& number : x) number *= a_.scale;
     }
@@ -147,14 +152,15 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   template <bool whole>
   __device__ __forceinline__ void reduce_loads(const Piece& p, const read_of_map<M, Word>& saved,
                                                Acc (&set)[M::sums][kSets]) {
-    bool are_plain = true;
+    [[maybe_unused]] Near near;
+    if constexpr (O::adds_exponentials) near = near_of<whole>(p);
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
 #pragma unroll
       for (int k = 0; k < M::sums; ++k) set[k][s] = O::template identity<Acc>();
       if (!whole && p.left <= place_of(s)) continue;  // this lane has no places there
       Acc root[M::sums];
-      are_plain &= combine_elements<O>(root, [&](auto& how, auto& to) {
+      const auto combine = [&](auto& how, auto& to) {
         std::decay_t<decltype(to[0])> leaf[M::sums][V];
 #pragma unroll
         for (int i = s; i < kLoads; i += kSets) {
@@ -163,11 +169,26 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
         }
 #pragma unroll
         for (int k = 0; k < M::sums; ++k) to[k] = tree_by(how, leaf[k]);
-      });
+      };
+      if constexpr (O::adds_exponentials) {
+        combine_exponentials<O>(near, root, combine);
+      } else {
+        combine_elements<O>(root, combine);
+      }
 #pragma unroll
       for (int k = 0; k < M::sums; ++k) set[k][s] = root[k];
     }
-    if constexpr (keeps) kept_ |= static_cast<unsigned>(are_plain) << p.number;
+    if constexpr (keeps) kept_ |= static_cast<unsigned>(near != Near::Not) << p.number;
+  }
+  template <bool whole>
+  __device__ __forceinline__ Near near_of(const Piece& p) const {
+    const auto for_each = [&](auto look) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        if (whole || p.left > place_of(i)) look(this->vector(p, i));
+      }
+    };
+    return near_of_vectors<In, Word, are_vectors>(for_each, M::scales ? a_.scale : Word(1));
   }
 
   // Combines load i with what is there; the first one is all there is.
@@ -175,7 +196,7 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   __device__ __forceinline__ void lift_load(const Piece& p, const read_of_map<M, Word>& saved, int i, bool is_first,
                                             How& how, Value (&to)[M::sums][V]) {
     AtPlace<Word> in[V];
-    read<For::Numbers>(p, i, in);
+    read<std::is_same<How, NearExponentials<Word>>::value ? For::UnscaledNumbers : For::Numbers>(p, i, in);
     Value lifted[M::sums][V];
 #pragma unroll
     for (int e = 0; e < V; ++e) {
@@ -189,7 +210,7 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
         to[k][e] = is_first ? lifted[k][e] : how.combine(to[k][e], lifted[k][e]);
       }
     }
-    if constexpr (keeps && std::is_same<How, Plain<Acc>>::value) this->keep(p, i, lifted[0]);
+    if constexpr (keeps && std::is_base_of<NearExponentials<Word>, How>::value) this->keep(p, i, lifted[0]);
   }
 
   template <class Out>
@@ -197,10 +218,13 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     // Parameters of all loads are on the way together; without them, results of longer rows that come one by one leave
     // more room for other CTAs' loads.
     constexpr int kAtOnce = M::reads_weight || is_short ? kLoads : 1;
-    if (is_whole(p)) {
-      if constexpr (keeps) {
-        if (is_kept(p, row)) return store_kept(p, to, row);
+    if constexpr (keeps) {
+      if (is_kept_and_common(p, row)) {
+        if (is_whole(p)) return store_kept<true>(p, to, row);
+        return store_kept<false>(p, to, row);
       }
+    }
+    if (is_whole(p)) {
 #pragma unroll kAtOnce
       for (int i = 0; i < kLoads; ++i) store_vector(p, i, to, row);
     } else {
@@ -211,12 +235,15 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
       }
     }
   }
-  template <class Out>
+  template <bool whole, class Out>
   __device__ __forceinline__ void store_kept(const Piece& p, Out* to, const row_of_map<M, Word>& row) const {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
+      if (!whole && p.left <= place_of(i)) break;
       Word y[V];
-      make_of_kept(p, i, row, y);
+      this->read_kept(p, i, y);
+#pragma unroll
+      for (Word& number : y) number = M::kept_value(number, row);
       write_vectors(to + place_of(i), y);
     }
   }
@@ -227,28 +254,34 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     write_vectors(to + place_of(i), y);
   }
 
-  __device__ __forceinline__ bool is_kept(const Piece& p, const row_of_map<M, Word>& row) const {
-    return (kept_ >> p.number & 1) && M::is_common_row(row);
-  }
-  __device__ __forceinline__ void make_of_kept(const Piece& p, int i, const row_of_map<M, Word>& row,
-                                               Word (&y)[V]) const {
-    this->read_kept(p, i, y);
-#pragma unroll
-    for (int e = 0; e < V; ++e) y[e] = M::kept_value(y[e], row);
+  __device__ __forceinline__ bool is_kept(const Piece& p) const { return (kept_ >> p.number & 1) != 0; }
+  __device__ __forceinline__ bool is_kept_and_common(const Piece& p, const row_of_map<M, Word>& row) const {
+    if constexpr (keeps) return is_kept(p) && M::is_common_row(row);
+    return false;
   }
 
   // The results of load i.
   __device__ __forceinline__ void make_values(const Piece& p, int i, const row_of_map<M, Word>& row,
                                               Word (&y)[V]) const {
     if constexpr (keeps) {
-      if (is_kept(p, row)) return make_of_kept(p, i, row, y);
+      if (is_kept(p)) {
+        this->read_kept(p, i, y);
+        if (M::is_common_row(row)) {
+#pragma unroll
+          for (Word& number : y) number = M::kept_value(number, row);
+        } else {
+#pragma unroll
+          for (Word& number : y) number = value_of_kept<M>(number, row);
+        }
+        return;
+      }
     }
     AtPlace<Word> in[V];
     read<For::Values>(p, i, in);
     make_values_of<M>(in, row, y);
   }
 
-  unsigned kept_ = 0;  // a bit a piece: whether what was lifted of it is kept
+  unsigned kept_ = 0;  // a bit a piece: whether what was lifted stands in place of elements
 };
 
 }  // namespace torch_reduce::cuda

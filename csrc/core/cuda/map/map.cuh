@@ -4,6 +4,7 @@
 
 #include "core/cuda/block/cluster.cuh"
 #include "core/cuda/block/dependent_launch.cuh"
+#include "core/cuda/lane/copy_groups.cuh"
 #include "core/cuda/map/lane.cuh"
 #include "core/cuda/map/meet.cuh"
 
@@ -28,10 +29,11 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
   LanePlaces<M, In, Word, places> mine(a, shared, a.warp_rows * a.warp_chunks);
   const auto row_of = [&](int r) { return first_row + r * side_by_side; };
   const auto place_of = [&](int64_t row) { return a.index.at(row < a.rows ? row : 0); };
+  const int64_t first_place = first_chunk * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>;
+  const int left = static_cast<int>(min(a.n - first_place, int64_t{kChunk} << tuning::kLogMapMostChunks));
   const auto piece = [&](int r, int c) {
     const int64_t row = row_of(r);
-    return Piece(r * a.warp_chunks + c, (first_chunk + c) * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>,
-                 row < a.rows ? a.n : 0,
+    return Piece(r * a.warp_chunks + c, first_place + c * kChunk, row < a.rows ? left - c * kChunk : 0,
                  M::has_channels ? (row - quotient(row, a.groups) * a.groups) * a.channels_of_row : 0);
   };
 
@@ -41,7 +43,10 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
   for (int r = 0; r < a.warp_rows; ++r) {
     const MapStrides place = place_of(row_of(r));
 #pragma unroll 1
-    for (int c = 0; c < a.warp_chunks; ++c) mine.load(piece(r, c), place);
+    for (int c = 0; c < a.warp_chunks; ++c) {
+      mine.load(piece(r, c), place);
+      commit_copies();
+    }
   }
   if constexpr (decltype(mine)::may_prepare) {
     if (mine.prepares()) {
@@ -53,7 +58,9 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
       }
     }
   }
-  wait_for_copies();
+  // Pieces are reduced as they come, while others are on the way.
+  const bool waits_for_each = M::reduces && a.meets != Meets::HasPartials;
+  if (!waits_for_each) wait_for_copies();
   a.meets == Meets::LeavesPartials ? allow_next_kernel() : allow_next_kernel_if_small();
 
 #pragma unroll 1
@@ -68,6 +75,7 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
       Counter<O, Acc, tuning::kLogMapMostChunks> counter[M::sums];
 #pragma unroll 1
       for (int c = 0; c < a.warp_chunks; ++c) {
+        wait_for_copies_but((a.warp_rows - r) * a.warp_chunks - 1 - c);
         mine.reduce(piece(r, c), saved, lanes_of_row, total);
 #pragma unroll
         for (int s = 0; s < M::sums; ++s) total[s] = counter[s].push(total[s]);
@@ -112,8 +120,8 @@ __global__ void __maxnreg__(Registers) map_of_registers(const __grid_constant__ 
 
 template <class M, class In, class Word, Places places>
 constexpr auto kernel_of_map() {
-  constexpr int kRegisters = tuning::map_registers(has_short_rows(places) || sizeof(Word) == 8, keeps_lifted<M, Word>,
-                                                   M::sums * sizeof(total_of<M, Word>));
+  constexpr int kRegisters =
+      tuning::map_registers(has_short_rows(places) || sizeof(Word) == 8, sizeof(total_of<M, Word>));
   if constexpr (kRegisters > 0) {
     return map_of_registers<M, In, Word, places, kRegisters>;
   } else {

@@ -6,17 +6,15 @@
 
 namespace torch_reduce::cuda {
 
-// One lane's elements of a row of n, of a piece that begins at its place `first`.
+// One lane's elements of a row, of a piece that begins at its place `first`.
 struct Piece {
   int number;
   int64_t first, channel;  // the first one of the row, where it has channels
   int left;                // of the row from there on, as far as the lane may have them
 
-  __device__ __forceinline__ Piece(int piece, int64_t begin, int64_t n, int64_t first_channel)
-      : number(piece),
-        first(begin),
-        channel(first_channel),
-        left(static_cast<int>(max(int64_t{0}, min(n - begin, int64_t{kChunk})))) {}
+  // `left_of_row` may be less than none.
+  __device__ __forceinline__ Piece(int piece, int64_t begin, int left_of_row, int64_t first_channel)
+      : number(piece), first(begin), channel(first_channel), left(max(0, min(left_of_row, kChunk))) {}
 };
 
 template <class M, class In, class Word, Places places>
@@ -26,6 +24,7 @@ class LanePieces {
   static constexpr bool is_short = has_short_rows(places);
   static constexpr int kLoads = places == Places::OneVector ? 1 : is_short ? kLoadsOfShort : kLoadsOfChunk;
   static constexpr bool are_vectors = places != Places::Any, keeps = keeps_lifted<M, Word>;
+  static_assert(!keeps || !M::reads_second, "a piece has room for one of both");
 
   // `pieces` of a warp are in shared memory.
   __device__ __forceinline__ LanePieces(const MapArgs<Word>& a, unsigned char* shared, int pieces)
@@ -64,19 +63,19 @@ class LanePieces {
   __device__ __forceinline__ const uint4& vector(const Piece& p, int i) const { return vectors(p)[i * kWarp]; }
   __device__ __forceinline__ const uint4& second(const Piece& p, int i) const { return seconds(p)[i * kWarp]; }
 
-  // What is made of load i may be kept.
+  // What is made of load i may be kept in its place.
   __device__ __forceinline__ void keep(const Piece& p, int i, const Word (&x)[V]) const {
 #pragma unroll
     for (int k = 0; k < kKept; ++k) {
       uint4 vector;
       memcpy(&vector, x + k * (V / kKept), 16);
-      kept(p)[(i * kKept + k) * kWarp] = vector;
+      first_vector(p)[(k * a_.loads + i) * kWarp] = vector;
     }
   }
   __device__ __forceinline__ void read_kept(const Piece& p, int i, Word (&x)[V]) const {
 #pragma unroll
     for (int k = 0; k < kKept; ++k) {
-      const uint4 vector = kept(p)[(i * kKept + k) * kWarp];
+      const uint4 vector = first_vector(p)[(k * a_.loads + i) * kWarp];
       memcpy(x + k * (V / kKept), &vector, 16);
     }
   }
@@ -84,15 +83,16 @@ class LanePieces {
   const MapArgs<Word>& a_;
 
  private:
-  // Load i has vector i * kWarp; what is kept of it, kKept ones from i * kWarp * kKept on.
+  // Vectors of what is kept of a load.
   static constexpr int kKept = V * static_cast<int>(sizeof(Word)) / 16;
-  __device__ __forceinline__ uint4* vectors(const Piece& p) const {
+  __device__ __forceinline__ uint4* first_vector(const Piece& p) const {
     return reinterpret_cast<uint4*>(mine_ + p.number * piece_bytes_);
   }
-  __device__ __forceinline__ uint4* seconds(const Piece& p) const { return vectors(p) + a_.loads * kWarp; }
-  __device__ __forceinline__ uint4* kept(const Piece& p) const {
-    return vectors(p) + a_.loads * kWarp * (M::reads_second ? 2 : 1);
+  // What is kept of load i stands in its place, and in those before all elements.
+  __device__ __forceinline__ uint4* vectors(const Piece& p) const {
+    return first_vector(p) + (keeps ? (kKept - 1) * a_.loads * kWarp : 0);
   }
+  __device__ __forceinline__ uint4* seconds(const Piece& p) const { return vectors(p) + a_.loads * kWarp; }
 
   __device__ __forceinline__ void copy(const Piece& p, const In* row, int64_t stride, uint4* to) const {
     row += p.first * stride;

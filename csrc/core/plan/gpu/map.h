@@ -41,11 +41,11 @@ struct MapPlan {
   int64_t scratch_bytes = 0;
 };
 
-// Shared memory for a chunk, of so many loads a lane.
+// Shared memory for a chunk, of so many loads a lane. What is lifted of elements is kept in their place.
 constexpr TR_HD int map_piece_bytes(bool reads_second, bool keeps_lifted, int loads, int element_bytes,
                                     int word_bytes) {
   constexpr int kLoadBytes = 32 * 16;  // of a warp
-  return loads * kLoadBytes * (1 + reads_second + (keeps_lifted ? word_bytes / element_bytes : 0));
+  return loads * kLoadBytes * (keeps_lifted ? word_bytes / element_bytes : 1 + reads_second);
 }
 
 // Shared memory of a CTA that fills an SM. Nobody launches for a GPU that is not known.

@@ -18,10 +18,10 @@ constexpr int kLogMapMostChunks = 2;
 constexpr int kMapMostChunks = 1 << kLogMapMostChunks;
 constexpr int64_t kMapWarpsPerSm = 16;
 // Registers of a thread, if more than an SM has for two CTAs of the most warps; else 0. By whether rows are short or of
-// doubles, whether lifted elements are kept, and the bytes of a row's values: where much is kept of long rows, shared
-// memory leaves an SM fewer warps anyway, and values of 16 bytes need more registers while they meet.
-constexpr int map_registers(bool short_or_doubles, bool keeps, int64_t total_bytes) {
-  return short_or_doubles ? 0 : total_bytes > 8 ? 80 : keeps ? 72 : 0;
+// doubles, and by the bytes of what rows combine: where these are several words, registers are short while they meet,
+// and shared memory leaves an SM fewer warps anyway.
+constexpr int map_registers(bool short_or_doubles, int64_t value_bytes) {
+  return short_or_doubles || value_bytes <= 4 ? 0 : 80;
 }
 // Short rows are many from so many warps for each SM on.
 constexpr int64_t kMapShortWarpsPerSm = 8;
