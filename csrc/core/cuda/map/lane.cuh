@@ -218,6 +218,11 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     // Parameters of all loads are on the way together; without them, results of longer rows that come one by one leave
     // more room for other CTAs' loads.
     constexpr int kAtOnce = M::reads_weight || is_short ? kLoads : 1;
+    if constexpr (sizeof(Out) > sizeof(In) && writes_groups) {
+      if (__all_sync(kAllLanes, is_whole(p) && (!keeps || is_kept_and_common(p, row)))) {
+        return store_groups(p, to, row);
+      }
+    }
     if constexpr (keeps) {
       if (is_kept_and_common(p, row)) {
         if (is_whole(p)) return store_kept<true>(p, to, row);
@@ -233,6 +238,32 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
         if (p.left <= place_of(i)) break;
         store_vector(p, i, to, row);
       }
+    }
+  }
+  // Results that are wider than elements, 16 bytes of a lane beside those of the next one: else a warp writes halves of
+  // what memory takes at once.
+  static constexpr bool writes_groups = !is_short && sizeof(In) < sizeof(Word) && !M::reads_second && !M::reads_weight;
+  template <class Out>
+  __device__ __forceinline__ void store_groups(const Piece& p, Out* mine, const row_of_map<M, Word>& row) const {
+    constexpr int kEach = 16 / sizeof(Out);
+    const int lane = threadIdx.x % kWarp;
+    Out* const chunk = mine - lane * V;
+    __syncwarp();  // other lanes' elements are there
+#pragma unroll 2
+    for (int group = lane; group < kChunk / kEach; group += kWarp) {
+      Word y[kEach];
+      if constexpr (keeps) {
+        this->read_kept_group(p, group, y);
+#pragma unroll
+        for (Word& number : y) number = M::kept_value(number, row);
+      } else {
+        AtPlace<Word> in[kEach];
+        this->read_group(p, group, y);
+#pragma unroll
+        for (int e = 0; e < kEach; ++e) in[e] = {M::scales ? y[e] * a_.scale : y[e], 0, 1, Word(-0.0)};
+        make_values_of<M>(in, row, y);
+      }
+      write_vectors(chunk + group * kEach, y);
     }
   }
   template <bool whole, class Out>

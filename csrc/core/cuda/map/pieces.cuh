@@ -80,6 +80,23 @@ class LanePieces {
     }
   }
 
+  // Of a whole chunk, as many neighbours as are 16 bytes of the compute type: as read, and as kept.
+  static constexpr int kGroup = 16 / static_cast<int>(sizeof(Word));
+  __device__ __forceinline__ void read_group(const Piece& p, int group, Word (&x)[kGroup]) const {
+    struct alignas(kGroup * sizeof(In)) Elements {
+      In e[kGroup];
+    };
+    const auto elements = reinterpret_cast<const Elements*>(vectors(p) - threadIdx.x % kWarp)[group];
+#pragma unroll
+    for (int e = 0; e < kGroup; ++e) x[e] = widen<Word>(elements.e[e]);
+  }
+  __device__ __forceinline__ void read_kept_group(const Piece& p, int group, Word (&x)[kGroup]) const {
+    const int vector = group / kKept, load = vector / kWarp;
+    const uint4 kept = first_vector(
+        p)[(group % kKept * a_.loads + load) * kWarp + vector % kWarp - static_cast<int>(threadIdx.x % kWarp)];
+    memcpy(x, &kept, 16);
+  }
+
   const MapArgs<Word>& a_;
 
  private:
