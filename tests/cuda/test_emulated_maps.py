@@ -58,6 +58,19 @@ def test_rows_of_whole_vectors(kernels, name, dtype):
 
 
 @every_map_of_types
+def test_unaligned_rows(kernels, name, dtype):
+    """Rows of all lanes of a warp that begin anywhere, as their results do; the last vector of a row is not whole, and
+    results of float32 are wider than elements."""
+    places = set()
+    for i, (rows, n) in enumerate(((5, 257), (3, 1001), (2, 2047), (3, 1024), (1, 5003), (9, 300))):
+        x = values(rows, n, dtype, start=i)
+        inputs = inputs_of(name, special(x) if i % 3 == 1 else x)
+        case = Case(name, rows, n, 1 + i % 3, i % 2, out_offset=i % 4, sms=(i % 2) * 4, backward=i % 3 == 0)
+        places.add(PLACES[run(kernels, case, inputs).places])
+    assert ("unaligned" in places) == ("softmax" in name or "cross_entropy" in name)
+
+
+@every_map_of_types
 def test_short_rows_of_whole_vectors(kernels, name, dtype):
     """One load of a lane where rows are few; else up to four, of all lanes or not, and a last warp that is not full."""
     places, loads = set(), set()

@@ -205,15 +205,9 @@ TR_HD void combine_as(How how, Acc (&to)[Count], F f) {
   TR_UNROLL
   for (int i = 0; i < Count; ++i) to[i] = how.scaled(value[i]);
 }
+
 // Which elements are within LogSumExp::kNear: all of them; or all but those that are -infinity; or not even those.
 enum class Near : uint8_t { All, Some, Not };
-
-template <class Acc, int Count, class Look, class F>
-TR_HD bool are_near(Look look, F f) {
-  word_of<Acc> unused[Count];
-  f(look, unused);
-  return look.largest <= LogSumExp::kNear;
-}
 
 // What f(how, to) makes of exponentials: it combines them by how.combine(). Returns whether words are what counts.
 template <class O, class Acc, int Count, class F>
@@ -230,15 +224,11 @@ TR_HD bool combine_exponentials(Near elements, Acc (&to)[Count], F f) {
   return elements != Near::Not;
 }
 
-// The same of any elements, in the compute type if that is what counts: f() is called up to three times.
+// The same of any elements, which f() combines once or twice, in the compute type first.
 template <class O, class Acc, int Count, class F>
 TR_HD void combine_elements(Acc (&to)[Count], F f) {
-  using Word = word_of<Acc>;
-  if constexpr (has_plain<Acc> && O::adds_exponentials) {
-    const bool are_some = are_near<Acc, Count>(MagnitudesOfSome<Word>{}, f);
-    combine_exponentials<O>(are_some ? Near::Some : Near::Not, to, f);
-    return;
-  } else if constexpr (has_plain<Acc>) {
+  if constexpr (has_plain<Acc>) {
+    using Word = word_of<Acc>;
     Plain<Acc> plain;
     Word value[Count];
     f(plain, value);
@@ -246,6 +236,16 @@ TR_HD void combine_elements(Acc (&to)[Count], F f) {
       TR_UNROLL
       for (int i = 0; i < Count; ++i) to[i] = plain.scaled(value[i]);
       return;
+    }
+    if constexpr (O::adds_exponentials) {
+      MagnitudesOfSome<Word> look;
+      Word unused[Count];
+      f(look, unused);
+      if (look.largest <= LogSumExp::kNear) {
+        TR_UNROLL
+        for (int i = 0; i < Count; ++i) to[i] = SomeNearExponentials<Word>::scaled(value[i]);
+        return;
+      }
     }
   }
   O op;

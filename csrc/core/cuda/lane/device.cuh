@@ -47,15 +47,6 @@ __device__ __forceinline__ uint4 load16_kept(const void* p) {
   return v;
 }
 
-// Whether x is true in all lanes that come here together.
-__device__ __forceinline__ bool all_of_active(bool x) {
-#if defined(__CUDA_ARCH__)
-  return __all_sync(__activemask(), x);
-#else
-  return x;
-#endif
-}
-
 // Begins to copy 16 bytes to shared memory, past the registers. Whoever began a copy may read there once it has waited.
 __device__ __forceinline__ void copy16(void* shared, const void* p) {
 #if defined(__CUDA_ARCH__)
@@ -63,6 +54,17 @@ __device__ __forceinline__ void copy16(void* shared, const void* p) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(p) : "memory");
 #else
   *static_cast<uint4*>(shared) = *static_cast<const uint4*>(p);
+#endif
+}
+// The first `bytes` of them, and zeros.
+__device__ __forceinline__ void copy_some_of_16(void* shared, const void* p, int bytes) {
+#if defined(__CUDA_ARCH__)
+  const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(p), "r"(bytes) : "memory");
+#else
+  uint4 v{};
+  memcpy(&v, p, bytes);
+  *static_cast<uint4*>(shared) = v;
 #endif
 }
 __device__ __forceinline__ void wait_for_copies() {

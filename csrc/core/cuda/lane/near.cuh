@@ -45,17 +45,18 @@ class LargestMagnitude {
   std::conditional_t<are_halves<In>, uint32_t, Word> largest_{};
 };
 
-// Of the vectors that for_each(f) calls f for, times a positive scale. Lanes that come here together take the same way.
+// Of the vectors that for_each(f) calls f for, times a positive scale: of all lanes of a warp, which so
+// take the same way.
 template <class In, class Word, bool may_be_all = true, class ForEach>
 __device__ __forceinline__ Near near_of_vectors(ForEach for_each, Word scale = 1) {
   if constexpr (may_be_all) {
     LargestMagnitude<In, Word, false> all;
     for_each([&](const uint4& v) { all.add(v); });
-    if (all_of_active(scale == 1 & all.get() <= LogSumExp::kNear)) return Near::All;
+    if (__all_sync(kAllLanes, scale == 1 & all.get() <= LogSumExp::kNear)) return Near::All;
   }
   LargestMagnitude<In, Word, true> some;
   for_each([&](const uint4& v) { some.add(v); });
-  return all_of_active(some.get() * scale <= LogSumExp::kNear) ? Near::Some : Near::Not;
+  return __all_sync(kAllLanes, some.get() * scale <= LogSumExp::kNear) ? Near::Some : Near::Not;
 }
 
 }  // namespace torch_reduce::cuda

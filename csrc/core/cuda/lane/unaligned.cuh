@@ -38,14 +38,9 @@ __device__ __forceinline__ uint4 load_before(const Source& source, const In* blo
   return bit_cast<uint4>(v);
 }
 
-// What begins `shift` bytes behind the calling lane's 16 bytes and ends in those of the lane after it. All lanes of the
-// warp call it; the last one's result is any bits.
+// The 16 bytes that begin `shift` bytes, less than 16, behind the first of eight words.
 template <class In>
-__device__ __forceinline__ uint4 join_with_next_lane(const uint4& mine, int shift) {
-  constexpr int kBorrowed = (16 - static_cast<int>(sizeof(In)) + 3) / 4;  // words, at most
-  uint32_t w[8] = {mine.x, mine.y, mine.z, mine.w};
-#pragma unroll
-  for (int i = 0; i < kBorrowed; ++i) w[4 + i] = __shfl_down_sync(kAllLanes, w[i], 1);
+__device__ __forceinline__ uint4 words_behind(uint32_t (&w)[8], int shift) {
   const bool by_two = (shift & 8) != 0, by_one = (shift & 4) != 0;
 #pragma unroll
   for (int i = 0; i < 6; ++i) w[i] = by_two ? w[i + 2] : w[i];
@@ -57,6 +52,17 @@ __device__ __forceinline__ uint4 join_with_next_lane(const uint4& mine, int shif
     for (int i = 0; i < 4; ++i) w[i] = __funnelshift_r(w[i], w[i + 1], bits);
   }
   return {w[0], w[1], w[2], w[3]};
+}
+
+// What begins `shift` bytes behind the calling lane's 16 bytes and ends in those of the lane after it. All lanes of the
+// warp call it; the last one's result is any bits.
+template <class In>
+__device__ __forceinline__ uint4 join_with_next_lane(const uint4& mine, int shift) {
+  constexpr int kBorrowed = (16 - static_cast<int>(sizeof(In)) + 3) / 4;  // words, at most
+  uint32_t w[8] = {mine.x, mine.y, mine.z, mine.w};
+#pragma unroll
+  for (int i = 0; i < kBorrowed; ++i) w[4 + i] = __shfl_down_sync(kAllLanes, w[i], 1);
+  return words_behind<In>(w, shift);
 }
 
 }  // namespace torch_reduce::cuda

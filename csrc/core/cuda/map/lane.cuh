@@ -53,14 +53,17 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   using Pieces::V;
   static constexpr int kSets = is_short ? kLoads : Pieces::kLoadsOfChunk / kSteps;
 
+  static constexpr bool has_whole = places != Places::Any;
+  static constexpr bool looks = O::adds_exponentials && places != Places::Any;  // at all elements first
+
   using Pieces::Pieces;
 
   // The row's numbers, as far as the warp has them of a piece; in every one of the row's lanes.
   __device__ __forceinline__ void reduce(const Piece& p, const read_of_map<M, Word>& saved, int lanes,
                                          Acc (&total)[M::sums]) {
     Acc set[M::sums][kSets];
-    if (are_vectors && is_whole(p)) {
-      reduce_loads<are_vectors>(p, saved, set);
+    if (has_whole && __all_sync(kAllLanes, is_whole(p))) {
+      reduce_loads<has_whole>(p, saved, set);
     } else {
       reduce_loads<false>(p, saved, set);
     }
@@ -70,7 +73,10 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
 
   __device__ __forceinline__ void store(const Piece& p, const MapStrides& place, const row_of_map<M, Word>& row) {
     const int64_t at = place.out + p.first * a_.along.out;
-    if constexpr (are_vectors) {
+    if constexpr (Pieces::are_unaligned) {
+      if (a_.out_type == dtype_of<In>::value) return store_unaligned(p, static_cast<In*>(a_.out) + at, row);
+      store_unaligned(p, static_cast<Word*>(a_.out) + at, row);
+    } else if constexpr (are_vectors) {
       if (a_.out_type == dtype_of<In>::value) return store_vectors(p, static_cast<In*>(a_.out) + at, row);
       store_vectors(p, static_cast<Word*>(a_.out) + at, row);
     } else {
@@ -153,7 +159,7 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   __device__ __forceinline__ void reduce_loads(const Piece& p, const read_of_map<M, Word>& saved,
                                                Acc (&set)[M::sums][kSets]) {
     [[maybe_unused]] Near near;
-    if constexpr (O::adds_exponentials) near = near_of<whole>(p);
+    if constexpr (looks) near = near_of<whole>(p);
 #pragma unroll
     for (int s = 0; s < kSets; ++s) {
 #pragma unroll
@@ -170,7 +176,7 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
 #pragma unroll
         for (int k = 0; k < M::sums; ++k) to[k] = tree_by(how, leaf[k]);
       };
-      if constexpr (O::adds_exponentials) {
+      if constexpr (looks) {
         combine_exponentials<O>(near, root, combine);
       } else {
         combine_elements<O>(root, combine);
@@ -182,13 +188,14 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
   }
   template <bool whole>
   __device__ __forceinline__ Near near_of(const Piece& p) const {
+    constexpr bool may_be_all = are_vectors || whole;
     const auto for_each = [&](auto look) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
         if (whole || p.left > place_of(i)) look(this->vector(p, i));
       }
     };
-    return near_of_vectors<In, Word, are_vectors>(for_each, M::scales ? a_.scale : Word(1));
+    return near_of_vectors<In, Word, may_be_all>(for_each, M::scales ? a_.scale : Word(1));
   }
 
   // Combines load i with what is there; the first one is all there is.
@@ -266,6 +273,51 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
       write_vectors(chunk + group * kEach, y);
     }
   }
+  // The same of rows that begin anywhere: groups are the output's 16 bytes, the first and the last of which may be
+  // others' too.
+  template <class Out>
+  __device__ __forceinline__ void store_unaligned(const Piece& p, Out* mine, const row_of_map<M, Word>& row) const {
+    constexpr int kEach = 16 / sizeof(Out);
+    const int lane = threadIdx.x % kWarp, left = __shfl_sync(kAllLanes, p.left, 0);
+    Out* const chunk = mine - lane * V;
+    const int before = bytes_before(chunk) / static_cast<int>(sizeof(Out));
+    __syncwarp();
+#pragma unroll 1
+    for (int first = lane * kEach - before; first < left; first += kWarp * kEach) {
+      const bool is_whole = first >= 0 && first + kEach <= left;
+      Word y[kEach];
+      if (is_whole) {
+        values_from(p, first, row, y, [](int at) { return at; });
+        write_vectors(chunk + first, y);
+      } else {
+        values_from(p, first, row, y, [&](int at) { return max(0, min(at, left - 1)); });
+#pragma unroll
+        for (int e = 0; e < kEach; ++e) {
+          if (first + e >= 0 && first + e < left) chunk[first + e] = Narrow<Out, Word>::from(y[e]);
+        }
+      }
+    }
+  }
+  // Results of elements in(first), in(first + 1), ... of a chunk.
+  template <int Count, class Place>
+  __device__ __forceinline__ void values_from(const Piece& p, int first, const row_of_map<M, Word>& row,
+                                              Word (&y)[Count], Place in) const {
+    if constexpr (keeps) {
+      if (is_kept(p)) {
+#pragma unroll
+        for (int e = 0; e < Count; ++e) y[e] = this->kept_element(p, in(first + e));
+        return make_values_of_kept(row, y);
+      }
+    }
+    AtPlace<Word> at[Count];
+#pragma unroll
+    for (int e = 0; e < Count; ++e) {
+      const Word x = this->element(p, in(first + e));
+      at[e] = {M::scales ? x * a_.scale : x, 0, 1, Word(-0.0)};
+      if constexpr (M::reads_second) at[e].second = this->second_element(p, in(first + e));
+    }
+    make_values_of<M>(at, row, y);
+  }
   template <bool whole, class Out>
   __device__ __forceinline__ void store_kept(const Piece& p, Out* to, const row_of_map<M, Word>& row) const {
 #pragma unroll
@@ -291,20 +343,24 @@ class LanePlaces : public LanePieces<M, In, Word, places> {
     return false;
   }
 
+  template <int Count>
+  static __device__ __forceinline__ void make_values_of_kept(const row_of_map<M, Word>& row, Word (&y)[Count]) {
+    if (M::is_common_row(row)) {
+#pragma unroll
+      for (Word& number : y) number = M::kept_value(number, row);
+    } else {
+#pragma unroll
+      for (Word& number : y) number = value_of_kept<M>(number, row);
+    }
+  }
+
   // The results of load i.
   __device__ __forceinline__ void make_values(const Piece& p, int i, const row_of_map<M, Word>& row,
                                               Word (&y)[V]) const {
     if constexpr (keeps) {
       if (is_kept(p)) {
         this->read_kept(p, i, y);
-        if (M::is_common_row(row)) {
-#pragma unroll
-          for (Word& number : y) number = M::kept_value(number, row);
-        } else {
-#pragma unroll
-          for (Word& number : y) number = value_of_kept<M>(number, row);
-        }
-        return;
+        return make_values_of_kept(row, y);
       }
     }
     AtPlace<Word> in[V];

@@ -46,7 +46,9 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      plan.masks_vectors,
                      plan.fetches_parameters};
   constexpr auto kShort = has_short_vectors(M::reduces, sizeof(Word)) ? Places::ShortVectors : Places::Any;
+  constexpr auto kUnaligned = has_unaligned(M::reads_weight, M::writes_values) ? Places::Unaligned : Places::Any;
   const auto kernel = plan.places == Places::Any         ? kernel_of_map<M, In, Word, Places::Any>()
+                      : plan.places == Places::Unaligned ? kernel_of_map<M, In, Word, kUnaligned>()
                       : plan.places == Places::Vectors   ? kernel_of_map<M, In, Word, Places::Vectors>()
                       : plan.places == Places::OneVector ? kernel_of_map<M, In, Word, Places::OneVector>()
                                                          : kernel_of_map<M, In, Word, kShort>();

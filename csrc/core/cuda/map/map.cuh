@@ -4,7 +4,6 @@
 
 #include "core/cuda/block/cluster.cuh"
 #include "core/cuda/block/dependent_launch.cuh"
-#include "core/cuda/lane/copy_groups.cuh"
 #include "core/cuda/map/lane.cuh"
 #include "core/cuda/map/meet.cuh"
 
@@ -29,38 +28,51 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
   LanePlaces<M, In, Word, places> mine(a, shared, a.warp_rows * a.warp_chunks);
   const auto row_of = [&](int r) { return first_row + r * side_by_side; };
   const auto place_of = [&](int64_t row) { return a.index.at(row < a.rows ? row : 0); };
-  const int64_t first_place = first_chunk * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>;
-  const int left = static_cast<int>(min(a.n - first_place, int64_t{kChunk} << tuning::kLogMapMostChunks));
+  // Where a piece begins, and how many places the row has from there on, up to those of a warp. Kernels with calls have
+  // no registers for what is the same for all pieces.
+  constexpr bool has_calls = places == Places::Any;
+  const auto place_of_chunk = [&](int64_t chunk) {
+    return chunk * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>;
+  };
+  const int64_t first_place = place_of_chunk(first_chunk);
+  const auto begin_of = [&](int c) {
+    if constexpr (has_calls) return place_of_chunk(first_chunk + c);
+    return first_place + c * kChunk;
+  };
+  const int left_of_row =
+      has_calls ? 0 : static_cast<int>(min(a.n - first_place, int64_t{kChunk} << tuning::kLogMapMostChunks));
+  const auto left_of = [&](int64_t row, int c) {
+    if constexpr (has_calls) {
+      return (row < a.rows ? a.n : 0) - begin_of(c);
+    } else {
+      return row < a.rows ? left_of_row - c * kChunk : 0;
+    }
+  };
   const auto piece = [&](int r, int c) {
     const int64_t row = row_of(r);
-    return Piece(r * a.warp_chunks + c, first_place + c * kChunk, row < a.rows ? left - c * kChunk : 0,
+    return Piece(r * a.warp_chunks + c, begin_of(c), left_of(row, c),
                  M::has_channels ? (row - quotient(row, a.groups) * a.groups) * a.channels_of_row : 0);
   };
 
   if (a.meets == Meets::Cluster) arrive_in_cluster();
   wait_for_previous_kernel();
+  const auto for_each_piece = [&](auto f) {
 #pragma unroll 1
-  for (int r = 0; r < a.warp_rows; ++r) {
-    const MapStrides place = place_of(row_of(r));
+    for (int r = 0; r < a.warp_rows; ++r) {
+      const MapStrides place = place_of(row_of(r));
 #pragma unroll 1
-    for (int c = 0; c < a.warp_chunks; ++c) {
-      mine.load(piece(r, c), place);
-      commit_copies();
+      for (int c = 0; c < a.warp_chunks; ++c) f(piece(r, c), place);
     }
-  }
-  if constexpr (decltype(mine)::may_prepare) {
-    if (mine.prepares()) {
-#pragma unroll 1
-      for (int r = 0; r < a.warp_rows; ++r) {
-        const MapStrides place = place_of(row_of(r));
-#pragma unroll 1
-        for (int c = 0; c < a.warp_chunks; ++c) mine.prepare(piece(r, c), place);
-      }
-    }
-  }
+  };
+  for_each_piece([&](const Piece& p, const MapStrides& place) { mine.load(p, place); });
   // Pieces are reduced as they come, while others are on the way.
-  const bool waits_for_each = M::reduces && a.meets != Meets::HasPartials;
-  if (!waits_for_each) wait_for_copies();
+  const bool as_they_come = M::reduces && !has_calls && a.meets != Meets::HasPartials && !mine.prepares();
+  if (!as_they_come) {
+    wait_for_copies();
+    if constexpr (decltype(mine)::may_settle) {
+      if (mine.settles()) for_each_piece([&](const Piece& p, const MapStrides& place) { mine.settle(p, place); });
+    }
+  }
   a.meets == Meets::LeavesPartials ? allow_next_kernel() : allow_next_kernel_if_small();
 
 #pragma unroll 1
@@ -75,7 +87,9 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
       Counter<O, Acc, tuning::kLogMapMostChunks> counter[M::sums];
 #pragma unroll 1
       for (int c = 0; c < a.warp_chunks; ++c) {
-        wait_for_copies_but((a.warp_rows - r) * a.warp_chunks - 1 - c);
+        if (as_they_come) {
+          mine.wait_for(piece(r, c), [&] { return place_of(row_of(r)); }, (a.warp_rows - r) * a.warp_chunks - 1 - c);
+        }
         mine.reduce(piece(r, c), saved, lanes_of_row, total);
 #pragma unroll
         for (int s = 0; s < M::sums; ++s) total[s] = counter[s].push(total[s]);
@@ -120,8 +134,9 @@ __global__ void __maxnreg__(Registers) map_of_registers(const __grid_constant__ 
 
 template <class M, class In, class Word, Places places>
 constexpr auto kernel_of_map() {
+  constexpr bool by_elements = places == Places::Any;
   constexpr int kRegisters =
-      tuning::map_registers(has_short_rows(places) || sizeof(Word) == 8, sizeof(total_of<M, Word>));
+      sizeof(Word) == 8 ? 0 : tuning::map_registers(has_short_rows(places), by_elements, sizeof(total_of<M, Word>));
   if constexpr (kRegisters > 0) {
     return map_of_registers<M, In, Word, places, kRegisters>;
   } else {

@@ -2,6 +2,8 @@
 // registers are left to the arithmetic. A piece is a chunk of a row, or as many short rows as a warp has side by side.
 #pragma once
 
+#include "core/cuda/lane/copy_groups.cuh"
+#include "core/cuda/lane/unaligned.cuh"
 #include "core/cuda/map/args.cuh"
 
 namespace torch_reduce::cuda {
@@ -13,9 +15,18 @@ struct Piece {
   int left;                // of the row from there on, as far as the lane may have them
 
   // `left_of_row` may be less than none.
-  __device__ __forceinline__ Piece(int piece, int64_t begin, int left_of_row, int64_t first_channel)
-      : number(piece), first(begin), channel(first_channel), left(max(0, min(left_of_row, kChunk))) {}
+  template <class Left>
+  __device__ __forceinline__ Piece(int piece, int64_t begin, Left left_of_row, int64_t first_channel)
+      : number(piece),
+        first(begin),
+        channel(first_channel),
+        left(static_cast<int>(max(Left{0}, min(left_of_row, Left{kChunk})))) {}
 };
+
+// How many bytes lie before what begins at `p` in its aligned 16 bytes.
+__device__ __forceinline__ int bytes_before(const void* p) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(p) % 16);
+}
 
 template <class M, class In, class Word, Places places>
 class LanePieces {
@@ -23,16 +34,18 @@ class LanePieces {
   static constexpr int V = vector_width<In>, kLoadsOfChunk = kChunk / (kWarp * V);
   static constexpr bool is_short = has_short_rows(places);
   static constexpr int kLoads = places == Places::OneVector ? 1 : is_short ? kLoadsOfShort : kLoadsOfChunk;
-  static constexpr bool are_vectors = places != Places::Any, keeps = keeps_lifted<M, Word>;
+  static constexpr bool are_unaligned = places == Places::Unaligned;
+  static constexpr bool are_vectors = places != Places::Any && !are_unaligned;
+  static constexpr bool keeps = keeps_lifted<M, Word> && places != Places::Any;
   static_assert(!keeps || !M::reads_second, "a piece has room for one of both");
 
   // `pieces` of a warp are in shared memory.
   __device__ __forceinline__ LanePieces(const MapArgs<Word>& a, unsigned char* shared, int pieces)
-      : a_(a), piece_bytes_(map_piece_bytes(M::reads_second, keeps, a.loads, sizeof(In), sizeof(Word))) {
+      : a_(a), piece_bytes_(map_piece_bytes(places, M::reads_second, keeps, a.loads, sizeof(In), sizeof(Word))) {
     mine_ = shared + warp_of_cta() * pieces * piece_bytes_ + threadIdx.x % kWarp * 16;
   }
 
-  // Begins to copy; wait_for_copies() ends it.
+  // Begins to copy; wait_for() ends it.
   __device__ __forceinline__ void load(const Piece& p, const MapStrides& place) {
     copy(p, static_cast<const In*>(a_.x) + place.x, a_.along.x, vectors(p));
     if constexpr (M::reads_second) {
@@ -40,16 +53,25 @@ class LanePieces {
     }
     fetch(p, M::reads_weight && !M::has_channels ? a_.weight : nullptr);
     fetch(p, M::reads_bias && !M::has_channels ? a_.bias : nullptr);
+    if constexpr (places != Places::Any) commit_copies();
   }
 
-  // What x becomes before all else. Waits for copies.
-  static constexpr bool may_prepare = M::adds_second || M::takes_mask;
-  __device__ __forceinline__ bool prepares() const { return M::adds_second || a_.mask != nullptr; }
-  __device__ __forceinline__ void prepare(const Piece& p, const MapStrides& place) const {
+  // Waits until a piece is there as it is to be, where up to `later` pieces may be on the way, and nothing is prepared.
+  template <class PlaceOfRow>
+  __device__ __forceinline__ void wait_for(const Piece& p, PlaceOfRow place_of_row, int later) const {
+    wait_for_copies_but(later);
+    if constexpr (are_unaligned) align(p, place_of_row());
+  }
+  // Makes of a piece that was copied what it is to be before all else.
+  static constexpr bool may_settle = are_unaligned || M::adds_second || M::takes_mask;
+  __device__ __forceinline__ bool prepares() const { return M::adds_second || (M::takes_mask && a_.mask != nullptr); }
+  __device__ __forceinline__ bool settles() const { return are_unaligned || prepares(); }
+  __device__ __forceinline__ void settle(const Piece& p, const MapStrides& place) const {
+    if constexpr (are_unaligned) align(p, place);
     if constexpr (M::adds_second) {
       add_second(p, static_cast<In*>(a_.sum) + place.out + p.first * a_.along.out);
-    } else {
-      mask_out(p, a_.mask + place.mask + p.first * a_.along.mask);
+    } else if constexpr (M::takes_mask) {
+      if (a_.mask != nullptr) mask_out(p, a_.mask + place.mask + p.first * a_.along.mask);
     }
   }
 
@@ -90,6 +112,16 @@ class LanePieces {
 #pragma unroll
     for (int e = 0; e < kGroup; ++e) x[e] = widen<Word>(elements.e[e]);
   }
+  // Element `at` of a chunk, whoever has it.
+  __device__ __forceinline__ Word element(const Piece& p, int at) const { return element_of(vectors(p), at); }
+  __device__ __forceinline__ Word second_element(const Piece& p, int at) const { return element_of(seconds(p), at); }
+  __device__ __forceinline__ Word kept_element(const Piece& p, int at) const {
+    const uint4* const group = first_vector(p) - threadIdx.x % kWarp + at % V / kGroup * a_.loads * kWarp + at / V;
+    return reinterpret_cast<const Word*>(group)[at % kGroup];
+  }
+  static __device__ __forceinline__ Word element_of(const uint4* mine, int at) {
+    return widen<Word>(reinterpret_cast<const In*>(mine - threadIdx.x % kWarp)[at]);
+  }
   __device__ __forceinline__ void read_kept_group(const Piece& p, int group, Word (&x)[kGroup]) const {
     const int vector = group / kKept, load = vector / kWarp;
     const uint4 kept = first_vector(
@@ -109,11 +141,15 @@ class LanePieces {
   __device__ __forceinline__ uint4* vectors(const Piece& p) const {
     return first_vector(p) + (keeps ? (kKept - 1) * a_.loads * kWarp : 0);
   }
-  __device__ __forceinline__ uint4* seconds(const Piece& p) const { return vectors(p) + a_.loads * kWarp; }
+  __device__ __forceinline__ uint4* seconds(const Piece& p) const {
+    return vectors(p) + a_.loads * kWarp + are_unaligned;
+  }
 
   __device__ __forceinline__ void copy(const Piece& p, const In* row, int64_t stride, uint4* to) const {
     row += p.first * stride;
-    if constexpr (are_vectors) {
+    if constexpr (are_unaligned) {
+      copy_unaligned(p, row, to);
+    } else if constexpr (are_vectors) {
       if (is_whole(p)) {
 #pragma unroll
         for (int i = 0; i < kLoads; ++i) copy16(to + i * kWarp, row + place_of(i));
@@ -136,6 +172,39 @@ class LanePieces {
     }
   }
 
+  // By the aligned 16 bytes that hold a chunk's elements.
+  __device__ __forceinline__ void copy_unaligned(const Piece& p, const In* mine, uint4* to) const {
+    const int lane = threadIdx.x % kWarp;
+    const char* const chunk = reinterpret_cast<const char*>(mine - lane * V);
+    const int before = bytes_before(chunk);
+    const int left = __shfl_sync(kAllLanes, p.left, 0) * static_cast<int>(sizeof(In));
+    const int end = left > 0 ? before + left : 0;
+#pragma unroll
+    for (int i = 0; i <= kLoads; ++i) {
+      const int at = (i * kWarp + lane) * 16;
+      if (i <= a_.loads && (i < a_.loads || lane == 0)) {
+        copy_some_of_16(to + i * kWarp, chunk - before + at, max(0, min(end - at, 16)));
+      }
+    }
+  }
+  // Each lane's own elements, where they would be if the chunk began at a multiple of 16 bytes.
+  __device__ __forceinline__ void align(const Piece& p, const MapStrides& place) const {
+    align_tensor(p, static_cast<const In*>(a_.x) + place.x, vectors(p));
+    if constexpr (M::reads_second) align_tensor(p, static_cast<const In*>(a_.second) + place.second, seconds(p));
+  }
+  __device__ __forceinline__ void align_tensor(const Piece& p, const In* row, uint4* vector) const {
+    const int before = bytes_before(row + p.first - threadIdx.x % kWarp * V);
+    __syncwarp();  // other lanes' copies are there
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (i >= a_.loads) break;
+      const uint4 mine = vector[i * kWarp], next = vector[i * kWarp + 1];
+      uint32_t w[8] = {mine.x, mine.y, mine.z, mine.w, next.x, next.y, next.z, next.w};
+      __syncwarp();
+      vector[i * kWarp] = words_behind<In>(w, before);
+    }
+  }
+
   __device__ __forceinline__ void fetch(const Piece& p, const void* parameters) const {
     if (parameters == nullptr || !a_.fetches_parameters) return;
     const int64_t size = a_.parameters == dtype_of<In>::value ? sizeof(In) : sizeof(Word);
@@ -147,7 +216,6 @@ class LanePieces {
   }
 
   __device__ __forceinline__ void add_second(const Piece& p, In* sum) const {
-    wait_for_copies();
 #pragma unroll are_vectors ? kLoads : 1
     for (int i = 0; i < kLoads; ++i) {
       const int count = p.left - place_of(i);
@@ -176,7 +244,6 @@ class LanePieces {
       if (p.left <= place_of(i)) break;
       read_mask(mask + place_of(i) * a_.along.mask, a_.along.mask, p.left - place_of(i), a_.masks_vectors, keeps[i]);
     }
-    wait_for_copies();
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       if (p.left <= place_of(i)) break;

@@ -47,6 +47,10 @@ void choose_lanes(MapPlan& plan, const MapProblem& p, int64_t v, bool has_short,
   }
 }
 
+bool lie_side_by_side(const MapProblem& p) {
+  return p.along.x == 1 && p.along.second == 1 && p.along.out == 1 && (p.out == p.in || p.out == p.compute);
+}
+
 // The pieces of a warp: few warps with much to do meet seldom, but all SMs are to have enough. A long row's are its
 // chunks.
 int choose_pieces(const MapProblem& p, int64_t chunks, int64_t side_by_side, int64_t piece_bytes, const Gpu& gpu) {
@@ -97,7 +101,13 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   choose_places(plan, p, map, v);
   choose_lanes(plan, p, v, has_short_vectors(map.total_words > 0, word), gpu);
 
-  const int piece_bytes = map_piece_bytes(map.reads_second, map.keeps_lifted && word == 4, plan.loads, bytes, word);
+  if (plan.places == Places::Any && kWarp >> plan.log_lanes == 1 && lie_side_by_side(p) &&
+      has_unaligned(map.reads_weight, map.writes_values)) {
+    plan.places = Places::Unaligned;
+  }
+
+  const bool keeps = map.keeps_lifted && word == 4 && plan.places != Places::Any;
+  const int piece_bytes = map_piece_bytes(plan.places, map.reads_second, keeps, plan.loads, bytes, word);
   const int64_t side_by_side = kWarp >> plan.log_lanes;
   if (plan.places != Places::ShortVectors) {
     (chunks > 1 ? plan.warp_chunks : plan.warp_rows) = choose_pieces(p, chunks, side_by_side, piece_bytes, gpu);

@@ -10,16 +10,19 @@
 
 namespace torch_reduce {
 
-// What is known of a row's places when a kernel is compiled: nothing; or that they come in whole vectors, of input, of
-// result and of parameters, the latter of the elements' type; that no two elements of a row are of one leaf; and that
-// there is one load of a lane.
-enum class Places : uint8_t { Any, Vectors, ShortVectors, OneVector };
+// What is known of a row's places when a kernel is compiled: nothing; that all lanes of a warp have them, which lie
+// side by side wherever they begin; or that they come in whole vectors, of input, of result and of parameters, the
+// latter of the elements' type; that no two elements of a row are of one leaf; and that there is one load of a lane.
+enum class Places : uint8_t { Any, Unaligned, Vectors, ShortVectors, OneVector };
 constexpr TR_HD bool has_short_rows(Places p) { return p == Places::ShortVectors || p == Places::OneVector; }
 
 // The most loads of a lane and a short row.
 constexpr int kLoadsOfShort = 4;
 // Whether ShortVectors has kernels: for maps that reduce, in fp32.
 constexpr TR_HD bool has_short_vectors(bool reduces, int word_bytes) { return reduces && word_bytes == 4; }
+
+// Whether Unaligned has: for maps without parameters, as rows that have them are mostly whole vectors.
+constexpr TR_HD bool has_unaligned(bool reads_weight, bool writes_values) { return !reads_weight && writes_values; }
 
 struct MapPlan {
   Places places = Places::Any;
@@ -41,11 +44,13 @@ struct MapPlan {
   int64_t scratch_bytes = 0;
 };
 
-// Shared memory for a chunk, of so many loads a lane. What is lifted of elements is kept in their place.
-constexpr TR_HD int map_piece_bytes(bool reads_second, bool keeps_lifted, int loads, int element_bytes,
+// Shared memory for a chunk, of so many loads a lane. What is lifted of elements is kept in their place. Those that
+// begin between multiples of 16 bytes lie in 16 more.
+constexpr TR_HD int map_piece_bytes(Places places, bool reads_second, bool keeps_lifted, int loads, int element_bytes,
                                     int word_bytes) {
   constexpr int kLoadBytes = 32 * 16;  // of a warp
-  return loads * kLoadBytes * (keeps_lifted ? word_bytes / element_bytes : 1 + reads_second);
+  return loads * kLoadBytes * (keeps_lifted ? word_bytes / element_bytes : 1 + reads_second) +
+         (places == Places::Unaligned ? 16 * (1 + reads_second) : 0);
 }
 
 // Shared memory of a CTA that fills an SM. Nobody launches for a GPU that is not known.

@@ -17,11 +17,11 @@ constexpr int kMapChunks = 2;
 constexpr int kLogMapMostChunks = 2;
 constexpr int kMapMostChunks = 1 << kLogMapMostChunks;
 constexpr int64_t kMapWarpsPerSm = 16;
-// Registers of a thread, if more than an SM has for two CTAs of the most warps; else 0. By whether rows are short or of
-// doubles, and by the bytes of what rows combine: where these are several words, registers are short while they meet,
-// and shared memory leaves an SM fewer warps anyway.
-constexpr int map_registers(bool short_or_doubles, int64_t value_bytes) {
-  return short_or_doubles || value_bytes <= 4 ? 0 : 80;
+// Registers of a thread that computes in fp32, if more than an SM has for two CTAs of the most warps; else 0. By
+// whether rows are short or read by elements, which wants more warps, and by the bytes of what rows combine: where
+// these are several words, registers are short while they meet, and shared memory leaves an SM fewer warps anyway.
+constexpr int map_registers(bool is_short, bool by_elements, int64_t value_bytes) {
+  return is_short || value_bytes <= (by_elements ? 8 : 4) ? 0 : 80;
 }
 // Short rows are many from so many warps for each SM on.
 constexpr int64_t kMapShortWarpsPerSm = 8;
