@@ -4,8 +4,8 @@
 
 #include "core/cuda/block/cluster.cuh"
 #include "core/cuda/block/dependent_launch.cuh"
-#include "core/cuda/map/lane.cuh"
 #include "core/cuda/map/meet.cuh"
+#include "core/cuda/map/results.cuh"
 
 namespace torch_reduce::cuda {
 
