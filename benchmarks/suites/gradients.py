@@ -80,10 +80,10 @@ def steps() -> Iterator[Work]:
         "softmax", shape, BF16, lambda x: ours.softmax(x, -1), lambda x: torch.softmax(x, -1), 2 * size, None, 2 * size,
         lambda x: liger.liger_softmax(x), upstream=Beside(torch.randn_like),
     )  # fmt: skip
-    shape = (4096, 128256)
-    size = math.prod(shape) * 2
-    target = torch.arange(shape[0], device="cuda") * 7919 % shape[1]
-    yield Step(
-        "cross_entropy", shape, BF16, lambda x: ours.cross_entropy(x, target), lambda x: F.cross_entropy(x, target),
-        size, None, size,
-    )  # fmt: skip
+    for shape in ((4096, 128256), (8192, 50257)):
+        size = math.prod(shape) * 2
+        target = torch.arange(shape[0], device="cuda") * 7919 % shape[1]
+        yield Step(
+            "cross_entropy", shape, BF16,
+            lambda x, t=target: ours.cross_entropy(x, t), lambda x, t=target: F.cross_entropy(x, t), size, None, size,
+        )  # fmt: skip

@@ -99,7 +99,7 @@ def of_rows() -> Iterator[Work]:
             lambda x, w=weight, b=bias, n=n: F.layer_norm(x, (n,), w, b), size,
             ligers=lambda x, w=weight, b=bias: liger.liger_layer_norm(x, w, b, 1e-5),
         )  # fmt: skip
-    for shape in ((16384, 2048), (65536, 128)):
+    for shape in ((16384, 2048), (16384, 2047), (65536, 128)):
         yield Work(
             "softmax", shape, BF16, lambda x: ours.softmax(x, -1), lambda x: torch.softmax(x, -1),
             math.prod(shape) * 2, ligers=lambda x: liger.liger_softmax(x),
@@ -109,7 +109,7 @@ def of_rows() -> Iterator[Work]:
             lambda x, m: torch.softmax((x * 0.125).masked_fill(~m, -math.inf), -1),
             math.prod(shape) * 2, Beside(some), math.prod(shape),
         )  # fmt: skip
-    for shape in ((1, 128256), (16, 128256), (256, 151936), (4096, 32000)):
+    for shape in ((1, 128256), (16, 128256), (256, 151936), (4096, 32000), (1000, 50257)):
         yield Work(
             "log_softmax to fp32", shape, BF16,
             lambda x: ours.log_softmax(x, -1, dtype=F32), lambda x: torch.log_softmax(x, -1, dtype=F32),
