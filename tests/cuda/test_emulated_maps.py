@@ -70,6 +70,18 @@ def test_unaligned_rows(kernels, name, dtype):
     assert ("unaligned" in places) == ("softmax" in name or "cross_entropy" in name)
 
 
+@pytest.mark.parametrize("n", [2048, 2047])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_chunks_of_nothing_but_minus_infinity(kernels, name, n, dtype):
+    """In rows whose other elements are far below 0, or far above: a kept exponential of 0 is that of -infinity."""
+    x = torch.full((4, n), -torch.inf, dtype=dtype)
+    for row, value in enumerate((-200, -153, 3, 300)):
+        x[row, 1024:] = value
+    planned = run(kernels, Case(name, 4, n), inputs_of(name, x))
+    assert PLACES[planned.places] == ("vectors" if n == 2048 else "unaligned")
+
+
 @every_map_of_types
 def test_short_rows_of_whole_vectors(kernels, name, dtype):
     """One load of a lane where rows are few; else up to four, of all lanes or not, and a last warp that is not full."""

@@ -55,7 +55,8 @@ struct MapTraits {
   static constexpr int parameters = 0;
   // is_common() says where common_value() has the bits of value(), for kernels that may branch.
   static constexpr bool has_common_value = false;
-  // Where is_common_row() says so, kept_value() has the bits of value(): it is of what was lifted as it is (plain.h).
+  // any_kept_value() has the bits of value(): it is of what was lifted as it is (plain.h), 0 of -infinity. So has
+  // kept_value(), where is_common_row() says so.
   static constexpr bool keeps_lifted = false;
   // What a derivative reads of that.
   template <class Word>

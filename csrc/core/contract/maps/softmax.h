@@ -42,9 +42,11 @@ struct Softmax : MapTraits {
   static TR_HD Word kept_value(Word exponential, const Row<Word>& row) {
     return quotient(exponential, row);
   }
+  // A kept 0 is that of -infinity.
   template <class Word>
   static TR_HD Word any_kept_value(Word exponential, const Row<Word>& row) {
-    return share(Exponentials<Word>{exponential, 0}, row);
+    const Word reference = exponential > 0 ? Word(0) : -std::numeric_limits<Word>::infinity();
+    return share(Exponentials<Word>{exponential, reference}, row);
   }
   template <class Word>
   static TR_HD bool is_common(const AtPlace<Word>& at, const Row<Word>& row) {
