@@ -152,11 +152,11 @@ struct Magnitudes : Traits {
 };
 // The same but for elements that are -infinity.
 template <class T>
-struct MagnitudesOfSome : Magnitudes<T> {
+struct MagnitudesButNone : Magnitudes<T> {
   TR_HD T lift(T x) { return Magnitudes<T>::lift(x == -std::numeric_limits<T>::infinity() ? 0 : x); }
 };
 
-// Adds exponentials as they are. Of elements that are near, all of them; or some of them, the others being -infinity.
+// Adds exponentials as they are: of elements that are near; or else -infinity, whose exponential is 0.
 template <class T>
 struct NearExponentials : Traits {
   template <class>
@@ -168,7 +168,7 @@ struct NearExponentials : Traits {
   static TR_HD Exponentials<T> scaled(T sum) { return {sum, T{}}; }
 };
 template <class T>
-struct SomeNearExponentials : NearExponentials<T> {
+struct NearOrNoneExponentials : NearExponentials<T> {
   static TR_HD T lift(T x) { return PlainExponentials<T>::positive(exp_of_near(x)); }
   static TR_HD Exponentials<T> scaled(T sum) {
     return sum > 0 ? Exponentials<T>{sum, T{}} : LogSumExp::identity<Exponentials<T>>();
@@ -206,12 +206,12 @@ TR_HD void combine_as(How how, Acc (&to)[Count], F f) {
   for (int i = 0; i < Count; ++i) to[i] = how.scaled(value[i]);
 }
 
-// Which elements are within LogSumExp::kNear: all of them; or all but those that are -infinity; or not even those.
-enum class Near : uint8_t { All, Some, Not };
+// Whether elements are within LogSumExp::kNear: all are; or each of them is or is -infinity; or neither.
+enum class Near : uint8_t { All, OrNone, Not };
 
-// What f(how, to) makes of exponentials: it combines them by how.combine(). Returns whether words are what counts.
+// What f(how, to) makes of exponentials: it combines them by how.combine(), in the compute type if elements are near.
 template <class O, class Acc, int Count, class F>
-TR_HD bool combine_exponentials(Near elements, Acc (&to)[Count], F f) {
+TR_HD void combine_exponentials(Near elements, Acc (&to)[Count], F f) {
   using Word = word_of<Acc>;
   if (elements == Near::Not) {
     O op;
@@ -219,9 +219,8 @@ TR_HD bool combine_exponentials(Near elements, Acc (&to)[Count], F f) {
   } else if (elements == Near::All) {
     combine_as(NearExponentials<Word>{}, to, f);
   } else {
-    combine_as(SomeNearExponentials<Word>{}, to, f);
+    combine_as(NearOrNoneExponentials<Word>{}, to, f);
   }
-  return elements != Near::Not;
 }
 
 // The same of any elements, which f() combines once or twice, in the compute type first.
@@ -238,12 +237,12 @@ TR_HD void combine_elements(Acc (&to)[Count], F f) {
       return;
     }
     if constexpr (O::adds_exponentials) {
-      MagnitudesOfSome<Word> look;
+      MagnitudesButNone<Word> look;
       Word unused[Count];
       f(look, unused);
       if (look.largest <= LogSumExp::kNear) {
         TR_UNROLL
-        for (int i = 0; i < Count; ++i) to[i] = SomeNearExponentials<Word>::scaled(value[i]);
+        for (int i = 0; i < Count; ++i) to[i] = NearOrNoneExponentials<Word>::scaled(value[i]);
         return;
       }
     }

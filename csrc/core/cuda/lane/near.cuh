@@ -24,7 +24,7 @@ class LargestMagnitude {
         largest_ = Two::larger_magnitudes(word & 0x7fff7fffu & ~none, largest_);
       }
     } else {
-      std::conditional_t<but_none, MagnitudesOfSome<Word>, Magnitudes<Word>> look;
+      std::conditional_t<but_none, MagnitudesButNone<Word>, Magnitudes<Word>> look;
       look.largest = largest_;
       Word x[vector_width<In>];
       widen_vector<In>(v, x);
@@ -54,9 +54,9 @@ __device__ __forceinline__ Near near_of_vectors(ForEach for_each, Word scale = 1
     for_each([&](const uint4& v) { all.add(v); });
     if (__all_sync(kAllLanes, scale == 1 & all.get() <= LogSumExp::kNear)) return Near::All;
   }
-  LargestMagnitude<In, Word, true> some;
-  for_each([&](const uint4& v) { some.add(v); });
-  return __all_sync(kAllLanes, some.get() * scale <= LogSumExp::kNear) ? Near::Some : Near::Not;
+  LargestMagnitude<In, Word, true> others;
+  for_each([&](const uint4& v) { others.add(v); });
+  return __all_sync(kAllLanes, others.get() * scale <= LogSumExp::kNear) ? Near::OrNone : Near::Not;
 }
 
 }  // namespace torch_reduce::cuda

@@ -28,21 +28,21 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
   LanePlaces<M, In, Word, places> mine(a, shared, a.warp_rows * a.warp_chunks);
   const auto row_of = [&](int r) { return first_row + r * side_by_side; };
   const auto place_of = [&](int64_t row) { return a.index.at(row < a.rows ? row : 0); };
-  // Where a piece begins, and how many places the row has from there on, up to those of a warp. Kernels with calls have
-  // no registers for what is the same for all pieces.
-  constexpr bool has_calls = places == Places::Any;
+  // Where a piece begins, and how many places the row has from there on, up to those of a warp. Kernels that read
+  // elements one at a time have calls, and no registers for what is the same for all pieces.
+  constexpr bool by_elements = places == Places::Any;
   const auto place_of_chunk = [&](int64_t chunk) {
     return chunk * kChunk + (lane & (lanes_of_row - 1)) * vector_width<In>;
   };
   const int64_t first_place = place_of_chunk(first_chunk);
   const auto begin_of = [&](int c) {
-    if constexpr (has_calls) return place_of_chunk(first_chunk + c);
+    if constexpr (by_elements) return place_of_chunk(first_chunk + c);
     return first_place + c * kChunk;
   };
   const int left_of_row =
-      has_calls ? 0 : static_cast<int>(min(a.n - first_place, int64_t{kChunk} << tuning::kLogMapMostChunks));
+      by_elements ? 0 : static_cast<int>(min(a.n - first_place, int64_t{kChunk} << tuning::kLogMapMostChunks));
   const auto left_of = [&](int64_t row, int c) {
-    if constexpr (has_calls) {
+    if constexpr (by_elements) {
       return (row < a.rows ? a.n : 0) - begin_of(c);
     } else {
       return row < a.rows ? left_of_row - c * kChunk : 0;
@@ -66,7 +66,7 @@ __device__ __forceinline__ void map_rows(const MapArgs<Word>& a) {
   };
   for_each_piece([&](const Piece& p, const MapStrides& place) { mine.load(p, place); });
   // Pieces are reduced as they come, while others are on the way.
-  const bool as_they_come = M::reduces && !has_calls && a.meets != Meets::HasPartials && !mine.prepares();
+  const bool as_they_come = M::reduces && !by_elements && a.meets != Meets::HasPartials && !mine.prepares();
   if (!as_they_come) {
     wait_for_copies();
     if constexpr (decltype(mine)::may_settle) {

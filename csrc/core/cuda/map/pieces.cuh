@@ -1,5 +1,6 @@
-// A lane's elements in shared memory, where no other lane looks for them: so there is room for many on the way, and
-// registers are left to the arithmetic. A piece is a chunk of a row, or as many short rows as a warp has side by side.
+// A lane's elements in shared memory: so there is room for many on the way, and registers are left to the arithmetic.
+// Other lanes of the warp look for them only behind __syncwarp(): where rows begin anywhere, and where results are
+// wider than elements. A piece is a chunk of a row, or as many short rows as a warp has side by side.
 #pragma once
 
 #include "core/cuda/lane/copy_groups.cuh"
@@ -45,7 +46,7 @@ class LanePieces {
     mine_ = shared + warp_of_cta() * pieces * piece_bytes_ + threadIdx.x % kWarp * 16;
   }
 
-  // Begins to copy; wait_for() ends it.
+  // Begins to copy a piece. To be called for all of them before wait_for() or settle().
   __device__ __forceinline__ void load(const Piece& p, const MapStrides& place) {
     copy(p, static_cast<const In*>(a_.x) + place.x, a_.along.x, vectors(p));
     if constexpr (M::reads_second) {
@@ -56,13 +57,13 @@ class LanePieces {
     if constexpr (places != Places::Any) commit_copies();
   }
 
-  // Waits until a piece is there as it is to be, where up to `later` pieces may be on the way, and nothing is prepared.
+  // Waits for a piece, but not for the `later` ones behind it. Only where nothing prepares().
   template <class PlaceOfRow>
   __device__ __forceinline__ void wait_for(const Piece& p, PlaceOfRow place_of_row, int later) const {
     wait_for_copies_but(later);
     if constexpr (are_unaligned) align(p, place_of_row());
   }
-  // Makes of a piece that was copied what it is to be before all else.
+  // Makes of a piece, once all copies are there, what it is to be before all else.
   static constexpr bool may_settle = are_unaligned || M::adds_second || M::takes_mask;
   __device__ __forceinline__ bool prepares() const { return M::adds_second || (M::takes_mask && a_.mask != nullptr); }
   __device__ __forceinline__ bool settles() const { return are_unaligned || prepares(); }
@@ -182,8 +183,9 @@ class LanePieces {
 #pragma unroll
     for (int i = 0; i <= kLoads; ++i) {
       const int at = (i * kWarp + lane) * 16;
-      if (i <= a_.loads && (i < a_.loads || lane == 0)) {
-        copy_some_of_16(to + i * kWarp, chunk - before + at, max(0, min(end - at, 16)));
+      const int bytes = max(0, min(end - at, 16));
+      if (i < a_.loads || (i == a_.loads && lane == 0)) {
+        copy_some_of_16(to + i * kWarp, bytes > 0 ? chunk - before + at : static_cast<const char*>(a_.x), bytes);
       }
     }
   }
@@ -238,11 +240,11 @@ class LanePieces {
   }
 
   __device__ __forceinline__ void mask_out(const Piece& p, const bool* mask) const {
-    bool keeps[kLoads][V];
+    bool counts[kLoads][V];
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       if (p.left <= place_of(i)) break;
-      read_mask(mask + place_of(i) * a_.along.mask, a_.along.mask, p.left - place_of(i), a_.masks_vectors, keeps[i]);
+      read_mask(mask + place_of(i) * a_.along.mask, a_.along.mask, p.left - place_of(i), a_.masks_vectors, counts[i]);
     }
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
@@ -250,7 +252,7 @@ class LanePieces {
       auto v = bit_cast<Vector<In>>(vectors(p)[i * kWarp]);
 #pragma unroll
       for (int e = 0; e < V; ++e) {
-        if (!keeps[i][e]) v.e[e] = Narrow<In, Word>::from(static_cast<Word>(M::kMasked));
+        if (!counts[i][e]) v.e[e] = Narrow<In, Word>::from(static_cast<Word>(M::kMasked));
       }
       vectors(p)[i * kWarp] = bit_cast<uint4>(v);
     }
