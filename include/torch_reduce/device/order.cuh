@@ -76,8 +76,9 @@ __device__ __forceinline__ Acc trees_across_warp_and_sets(Acc (&v)[Rows * Sets])
     const bool upper = (threadIdx.x & mask) != 0;
 #pragma unroll
     for (int i = 0; i < half; ++i) {
-      const Acc received = exchange(upper ? v[i] : v[i + half], mask);
-      v[i] = Op::combine(upper ? v[i + half] : v[i], received);
+      // Copies: of two places, a compiler would choose one in local memory.
+      const Acc received = exchange(upper ? Acc(v[i]) : Acc(v[i + half]), mask);
+      v[i] = Op::combine(upper ? Acc(v[i + half]) : Acc(v[i]), received);
     }
   }
   Acc of_set = v[0];  // which set's, the lane's bits from Rows on say, the lowest one last
