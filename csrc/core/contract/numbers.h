@@ -11,14 +11,15 @@
 
 namespace torch_reduce {
 
-// A sum, and how many elements it is of, as an integer as wide. T is a compute type, or a vector of one.
+// The sum of some elements that are numbers, and how many others there were, as an integer as wide. T is a compute
+// type, or a vector of one.
 template <class T>
-struct CountedSum {
+struct NumberSum {
   using Word = T;
   static constexpr bool is_vector = order::ScaleOf<T>::is_vector;
   using Count = typename order::ScaleOf<T>::Exponent;
   T sum;
-  Count count;
+  Count others;
 };
 
 // Counts wrap around, as they do in a sum that has no use for them.
@@ -33,37 +34,38 @@ TR_HD Count add_counts(Count a, Count b) {
 }
 
 template <class T>
-TR_HD T sum_of(const CountedSum<T>& a) {
+TR_HD T sum_of(const NumberSum<T>& a) {
   return a.sum + T(0);
 }
-// NaN of none.
+// Of n elements; NaN if none is a number.
 template <class T>
-TR_HD T mean_of(const CountedSum<T>& a) {
-  return sum_of(a) / static_cast<T>(static_cast<std::make_unsigned_t<typename CountedSum<T>::Count>>(a.count));
+TR_HD T mean_of(const NumberSum<T>& a, int64_t n) {
+  using Count = std::make_unsigned_t<typename NumberSum<T>::Count>;
+  return sum_of(a) / static_cast<T>(static_cast<Count>(n) - static_cast<Count>(a.others));
 }
 
-// NaN, unless all n elements are numbers.
+// NaN, unless all elements are numbers.
 template <class T>
-TR_HD T sum_if_all(const CountedSum<T>& a, int64_t n) {
-  return a.count == static_cast<typename CountedSum<T>::Count>(n) ? sum_of(a) : std::numeric_limits<T>::quiet_NaN();
+TR_HD T sum_if_all(const NumberSum<T>& a) {
+  return a.others == 0 ? sum_of(a) : std::numeric_limits<T>::quiet_NaN();
 }
 
 // Integers have the kernels of Sum: none is NaN.
 struct Nansum : Traits {
   template <class Word>
-  using Accumulator = std::conditional_t<is_integer<Word>, Word, CountedSum<Word>>;
+  using Accumulator = std::conditional_t<is_integer<Word>, Word, NumberSum<Word>>;
   static constexpr bool lifts = true;
   static constexpr bool is_real = true;
   static constexpr bool skips_nan = true;
   static constexpr bool may_take_magnitudes = true;
   static constexpr bool has_few_kernels = true;
   template <class T>
-  static TR_HD CountedSum<T> lift(T x) {
-    const auto is_number = x == x;
-    if constexpr (CountedSum<T>::is_vector) {  // comparisons give -1
-      return {is_number ? x : -T{}, -is_number};
+  static TR_HD NumberSum<T> lift(T x) {
+    const auto is_other = x != x;
+    if constexpr (NumberSum<T>::is_vector) {  // comparisons give -1
+      return {is_other ? -T{} : x, -is_other};
     } else {
-      return {is_number ? x : -T{}, is_number};
+      return {is_other ? -T{} : x, is_other};
     }
   }
   // Of elements and of what is combined.
@@ -71,18 +73,16 @@ struct Nansum : Traits {
   static constexpr TR_HD T identity() {
     if constexpr (!is_scalar<T>) {
       return {-typename T::Word{}, {}};
-    } else if constexpr (std::is_floating_point<T>::value) {
-      return std::numeric_limits<T>::quiet_NaN();
     } else {
-      return T(0);
+      return std::is_floating_point<T>::value ? T(-0.0) : T(0);
     }
   }
   template <class T>
-  static TR_HD CountedSum<T> combine(const CountedSum<T>& a, const CountedSum<T>& b) {
-    return {a.sum + b.sum, add_counts(a.count, b.count)};
+  static TR_HD NumberSum<T> combine(const NumberSum<T>& a, const NumberSum<T>& b) {
+    return {a.sum + b.sum, add_counts(a.others, b.others)};
   }
   template <class T>
-  static TR_HD T finish(const CountedSum<T>& a, int64_t) {
+  static TR_HD T finish(const NumberSum<T>& a, int64_t) {
     return sum_of(a);
   }
 };
@@ -94,8 +94,8 @@ struct Nanmean : Nansum {
   static constexpr bool refuses_integers = true;
   static constexpr bool counts = true;
   template <class T>
-  static TR_HD T finish(const CountedSum<T>& a, int64_t) {
-    return mean_of(a);
+  static TR_HD T finish(const NumberSum<T>& a, int64_t n) {
+    return mean_of(a, n);
   }
 };
 
@@ -108,12 +108,12 @@ struct Norm1 : Nansum {
   static constexpr bool takes_magnitudes = true;
   static constexpr bool widens_on_cuda = true;
   template <class T>
-  static TR_HD CountedSum<T> lift(T x) {
+  static TR_HD NumberSum<T> lift(T x) {
     return Nansum::lift(order::magnitude_of(x));
   }
   template <class T>
-  static TR_HD T finish(const CountedSum<T>& a, int64_t n) {
-    return sum_if_all(a, n);
+  static TR_HD T finish(const NumberSum<T>& a, int64_t) {
+    return sum_if_all(a);
   }
 };
 

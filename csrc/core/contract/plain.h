@@ -135,6 +135,25 @@ struct PlainSquares : Traits {
   }
 };
 
+// Sums of numbers: NaN shows in what is combined.
+template <class T>
+struct PlainNumbers : Traits {
+  static constexpr bool may_take_magnitudes = true;
+  template <class>
+  static constexpr TR_HD T identity() {
+    return Sum::identity<T>();
+  }
+  static TR_HD T combine(T a, T b) { return a + b; }
+  static TR_HD NumberSum<T> scaled(T sum) { return {sum, 0}; }
+  template <int Count>
+  TR_HD bool are_plain(const T (&sum)[Count]) const {
+    bool are = true;
+    TR_UNROLL
+    for (const T& s : sum) are = are & (s == s);
+    return are;
+  }
+};
+
 // Looks at elements and combines none: the largest magnitude, NaN if there is one.
 template <class T>
 struct Magnitudes : Traits {
@@ -187,6 +206,10 @@ struct PlainOf<order::Scaled<T>> {
 template <class T>
 struct PlainOf<Exponentials<T>> {
   using type = PlainExponentials<T>;
+};
+template <class T>
+struct PlainOf<NumberSum<T>> {
+  using type = PlainNumbers<T>;
 };
 template <>
 struct PlainOf<EndlessSum> {

@@ -87,7 +87,7 @@ struct Traits {
   static constexpr bool has_two_extremes = false;
   // Words of an accumulator are wider than a compute type of four bytes.
   static constexpr bool has_wide_words = false;
-  // NaN counts as nothing, so that integers have the sum's kernels. What is combined is a CountedSum.
+  // NaN counts as nothing, so that integers have the sum's kernels. What is combined is a NumberSum.
   static constexpr bool skips_nan = false;
   // The result depends on a count of elements among the words, which is right below 2^32 in words of fp32.
   static constexpr bool counts = false;

@@ -140,9 +140,9 @@ TR_HD EvenOdd<accumulator_of<Op, V>> leaf_of_plain(const EvenOdd<V> (&x)[Count])
   return {leaf_of_plain<Op>(even), leaf_of_plain<Op>(odd)};
 }
 
-// Whether a leaf's elements are read before any is lifted.
+// Whether a leaf's elements are read before any is lifted: where that takes long.
 template <class Op, class Acc>
-constexpr bool reads_plain_leaves = Op::lifts && has_plain<Acc> && has_lanes_of_words<Op, Acc>;
+constexpr bool reads_plain_leaves = Op::lifts && !Op::skips_nan && has_plain<Acc> && has_lanes_of_words<Op, Acc>;
 
 // Neighbouring leaves of `Steps` elements each, from place i on.
 template <class Op, class T, class Acc, int Steps, int Group>

@@ -53,8 +53,8 @@ __device__ __forceinline__ auto finish(Acc v, count_of<O> count, Ending ending, 
     const auto result = O::finish(v, count);
     return ending == Ending::Root ? __builtin_sqrt(result) : result;
   } else if constexpr (O::skips_nan) {
-    if (ending == Ending::IfAll) return sum_if_all(v, count);
-    return ending == Ending::Quotient ? mean_of(v) : O::finish(v, count);
+    if (ending == Ending::IfAll) return sum_if_all(v);
+    return ending == Ending::Quotient ? mean_of(v, count) : O::finish(v, count);
   } else if constexpr (O::has_two_extremes) {
     return mirrored_back<O>(ending == Ending::Largest ? v.largest : O::finish(v, count), mirror);
   } else {

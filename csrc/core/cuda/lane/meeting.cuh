@@ -27,6 +27,16 @@ struct Meeting<Exponentials<T>> {
   }
 };
 
+// Sums of numbers alone.
+template <class T>
+struct Meeting<NumberSum<T>> {
+  static constexpr bool exists = true;
+  static TR_HD bool may(NumberSum<T> a) { return a.others == 0; }
+  static TR_HD T value(NumberSum<T> a) { return a.sum; }
+  static TR_HD T combine(T a, T b) { return a + b; }
+  static TR_HD NumberSum<T> accumulator(T sum) { return {sum, 0}; }
+};
+
 // Calls tree(op, v), which combines what the lanes have in v by op. All lanes call.
 template <class O, class Acc, int Count, class F>
 __device__ __forceinline__ void meet(Acc (&v)[Count], F tree) {
