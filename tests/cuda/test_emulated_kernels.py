@@ -111,6 +111,19 @@ def test_columns_of_two_steps(kernels, op, dtype):
     assert kinds >= {f"columns, contiguous, {finish}" for finish in ("direct", "cluster")}
 
 
+@pytest.mark.parametrize("values", ["normal", "special", "zeros"])
+@pytest.mark.parametrize("op", ["nansum", "nanmean", "norm1", "aminmax", "norm_inf", "norm_minus_inf"])
+def test_numbers_and_extremes(kernels, op, values):
+    """Sums are of all elements, until NaN shows in one; extremes of 16 bits, down the columns, are two to a word."""
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        for shape, family in (([1100, 72], "columns"), ([300, 64], "columns"), ([72, 1104], "rows"), ([64, 40], "")):
+            reduced = [0] if family == "columns" else [1]
+            case = Case(shape, reduced, [0, 1], [0, 0], op=op, dtype=dtype, out=dtype, values=values, family=family)
+            case.vector = 1
+            assert plan(kernels, case)
+            run(kernels, case)
+
+
 def test_every_kind_of_several_words_is_listed(cases_of_words):
     assert cases_of_words.keys() - set(KINDS_OF_WORDS) == set()
 

@@ -55,6 +55,27 @@ __device__ __forceinline__ auto largest_of_columns(const SourceOf<O>& source,
   return c;
 }
 
+// The smallest and the largest of each column, two columns to an instruction.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto extremes_of_columns(const SourceOf<O>& source,
+                                                    const Loads<O, In, Acc, A, Leaves, Steps>& loads) {
+  using Two = Halves<In>;
+  Columns<Acc, vector_width<In>> c;
+#pragma unroll
+  for (int e = 0; e < vector_width<In>; e += 2) {
+    uint32_t least, largest;
+#pragma unroll
+    for (int i = 0; i < Leaves * Steps; ++i) {
+      const uint32_t word = word_of_vector(adapted<O, In>(loads.raw[i / Steps][i % Steps], source), e / 2);
+      least = i == 0 ? word : Two::smaller(least, word);
+      largest = i == 0 ? word : Two::larger(largest, word);
+    }
+    c.e[e] = {Two::low(least), Two::low(largest)};
+    c.e[e + 1] = {Two::high(least), Two::high(largest)};
+  }
+  return c;
+}
+
 // What an operator makes of each column. Elements may combine as they are.
 template <class Op, class O, class In, class Acc, Access A, int Leaves, int Steps>
 __device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads<O, In, Acc, A, Leaves, Steps>& loads,
@@ -62,6 +83,8 @@ __device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads
   using C = BatchColumns<O, In, Acc, A>;
   if constexpr (Op::needs_index && loads_vectors(A)) {
     return largest_of_columns<Op>(source, loads, row);
+  } else if constexpr (Op::has_two_extremes && !Op::masks_missing && are_halves<In>) {
+    return extremes_of_columns(source, loads);
   } else if constexpr (has_plain<Acc> && (A == Access::Contiguous || A == Access::Segmented)) {
     C c;
     const auto combine = [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); };

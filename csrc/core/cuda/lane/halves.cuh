@@ -37,8 +37,19 @@ struct Halves {
     }
     return a;
 #else
-    const auto of = [](float x, float y) { return uint32_t{bits_of(Narrow<In, float>::from(Max::combine(x, y)))}; };
-    return of(low(a), low(b)) | of(high(a), high(b)) << 16;
+    return each<Max>(a, b);
+#endif
+  }
+  static __device__ __forceinline__ uint32_t smaller(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (is_bfloat16) {
+      asm("min.NaN.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    } else {
+      asm("min.NaN.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
+    }
+    return a;
+#else
+    return each<Min>(a, b);
 #endif
   }
   // All bits of each half where both are equal, which zeros of both signs are.
@@ -54,6 +65,13 @@ struct Halves {
 #else
     return (low(a) == low(b) ? 0xffffu : 0) | (high(a) == high(b) ? 0xffff0000u : 0);
 #endif
+  }
+
+ private:
+  template <class Op>
+  static uint32_t each(uint32_t a, uint32_t b) {
+    const auto of = [](float x, float y) { return uint32_t{bits_of(Narrow<In, float>::from(Op::combine(x, y)))}; };
+    return of(low(a), low(b)) | of(high(a), high(b)) << 16;
   }
 };
 
