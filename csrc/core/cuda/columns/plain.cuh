@@ -48,7 +48,7 @@ class PlainColumns {
 #pragma unroll
     for (int e = 0; e < V; ++e) {
       if (e == kept) break;
-      to.e[e] = NormalProduct<T>{c.e[e], power}.scaled();
+      to.e[e] = NormalProduct<T>{c.e[e], power}.scaled_of_normal();
     }
     return true;
   }

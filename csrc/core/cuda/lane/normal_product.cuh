@@ -15,6 +15,7 @@ struct NormalProduct {
   using Bits = std::make_unsigned_t<Exponent>;
   static constexpr int kFraction = std::numeric_limits<T>::digits - 1, kBias = std::numeric_limits<T>::max_exponent - 1;
   static constexpr Bits kField = 2 * kBias + 1;
+  static constexpr int kUnit = kBias - 1;  // the logarithm of ScaleOf<T>::kUnit
 
   T significand;
   Exponent power;
@@ -29,9 +30,17 @@ struct NormalProduct {
 
   // Of any significand.
   __device__ __forceinline__ order::Scaled<T> scaled() const {
-    constexpr int kUnit = kBias - 1;  // the logarithm of ScaleOf<T>::kUnit
     const Exponent units = power / kUnit;
     return order::multiply(order::scaled(significand), order::scaled(power_of_two(power - units * kUnit, T()), units));
+  }
+
+  // The same of a normal number times less than 2^(2^12 units), by the field of its exponent alone.
+  __device__ __forceinline__ order::Scaled<T> scaled_of_normal() const {
+    const Bits bits = bit_cast<Bits>(significand);
+    const Exponent log = static_cast<Exponent>(bits >> kFraction & kField) - kBias + power;
+    constexpr Exponent kUnits = 1 << 12;  // so that what is divided is not negative: the quotient is to be rounded down
+    const Exponent units = static_cast<Exponent>(static_cast<Bits>(log + kUnit / 2 + kUnits * kUnit) / kUnit) - kUnits;
+    return {bit_cast<T>(bits + (static_cast<Bits>(power - units * kUnit) << kFraction)), units};
   }
 };
 
