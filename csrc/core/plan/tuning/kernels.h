@@ -77,7 +77,7 @@ constexpr int64_t kColumnsPartialRow = 2048;
 constexpr int kColumnsWarpsInCluster = 2 * kColumnsWarps;
 // Columns whose warps take so many batches of loads are not cut if their CTAs could not meet in a cluster: the second
 // pass takes longer.
-constexpr int uncut_log_batches(bool vector, int64_t element) { return vector || element > 2 ? 1 : 2; }
+constexpr int uncut_log_batches(bool vector, int64_t element) { return vector || element <= 2 ? 2 : 1; }
 // Columns of up to so many elements are a thread's own. It has few loads, so that more threads must have theirs in
 // flight.
 constexpr int kStackedLeaves = 4;
