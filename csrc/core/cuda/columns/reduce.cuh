@@ -8,9 +8,32 @@
 
 namespace torch_reduce::cuda {
 
+// Loads as the operator's kernels take them.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ auto adapted_loads(Loads<O, In, Acc, A, Leaves, Steps> loads, const SourceOf<O>& source) {
+#pragma unroll
+  for (auto& leaf : loads.raw) {
+#pragma unroll
+    for (auto& v : leaf) v = adapted<O, In>(v, source);
+  }
+  return loads;
+}
+// From here on a compiler does not know what it has made of the loads.
+template <class O, class In, class Acc, Access A, int Leaves, int Steps>
+__device__ __forceinline__ void forget(Loads<O, In, Acc, A, Leaves, Steps>& loads) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+  for (auto& leaf : loads.raw) {
+#pragma unroll
+    for (auto& v : leaf) asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w));
+  }
+#endif
+}
+
 // The trees over the loads' leaves by How, column after column: so few values wait. The first leaf begins with row
-// `row`.
-template <class How, class O, class In, class Acc, Access A, int Leaves, int Steps, class Value, int V>
+// `row`. Adapted: the loads are as the operator's kernels take them.
+template <bool Adapted = false, class How, class O, class In, class Acc, Access A, int Leaves, int Steps, class Value,
+          int V>
 __device__ __forceinline__ void trees_of_columns(How& how, const SourceOf<O>& source,
                                                  const Loads<O, In, Acc, A, Leaves, Steps>& loads, int64_t row,
                                                  int64_t n, Value (&to)[V]) {
@@ -21,7 +44,12 @@ __device__ __forceinline__ void trees_of_columns(How& how, const SourceOf<O>& so
 #pragma unroll
       for (int s = 0; s < Steps; ++s) {
         const Numbers numbers{row + k + s * kLeaves, 0, n};
-        const Value x = lift_element<In, Value>(how, loads.raw[k][s], source, numbers, e);
+        Value x;
+        if constexpr (Adapted) {
+          x = lifted(how, widen_element<In, number_of<Value>>(loads.raw[k][s], e), numbers.first, n);
+        } else {
+          x = lift_element<In, Value>(how, loads.raw[k][s], source, numbers, e);
+        }
         leaf = s == 0 ? x : how.combine(leaf, x);
       }
       return leaf;
@@ -87,7 +115,16 @@ __device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads
     return extremes_of_columns(source, loads);
   } else if constexpr (has_plain<Acc> && (A == Access::Contiguous || A == Access::Segmented)) {
     C c;
-    const auto combine = [&](auto& how, auto& to) { trees_of_columns(how, source, loads, row, n, to); };
+    auto elements = loads;
+    if constexpr (Op::may_take_magnitudes) elements = adapted_loads(loads, source);
+    const auto combine = [&](auto& how, auto& to) {
+      // Accumulators come second, and rarely. Numbers that waited for them would be registers, so they make their own,
+      // which takes magnitudes once more.
+      constexpr bool comes_second = std::is_same<std::decay_t<decltype(how)>, Op>::value,
+                     is_adapted = Op::may_take_magnitudes && !comes_second;
+      if constexpr (Op::may_take_magnitudes && comes_second) forget(elements);
+      trees_of_columns<is_adapted>(how, source, elements, row, n, to);
+    };
     if constexpr (adds_near<Op>) {
       const Near near = near_of_vectors<In, word_of<Acc>>([&](auto look) {
 #pragma unroll
