@@ -72,7 +72,8 @@ __device__ __forceinline__ Acc trees_across_warp_and_sets(Acc (&v)[Rows * Sets])
   constexpr int kValues = Rows * Sets;
   static_assert(kValues <= kWarp && (kValues & (kValues - 1)) == 0, "a power of two of values");
 #pragma unroll
-  for (int mask = 1, half = kValues / 2; half > 0; mask *= 2, half /= 2) {
+  for (int mask = 1; mask < kValues; mask *= 2) {
+    const int half = kValues / 2 / mask;
     const bool upper = (threadIdx.x & mask) != 0;
 #pragma unroll
     for (int i = 0; i < half; ++i) {
