@@ -37,7 +37,7 @@ struct Halves {
     }
     return a;
 #else
-    return each<Max>(a, b);
+    return each<true>(a, b);
 #endif
   }
   static __device__ __forceinline__ uint32_t smaller(uint32_t a, uint32_t b) {
@@ -49,7 +49,7 @@ struct Halves {
     }
     return a;
 #else
-    return each<Min>(a, b);
+    return each<false>(a, b);
 #endif
   }
   // All bits of each half where both are equal, which zeros of both signs are.
@@ -68,9 +68,11 @@ struct Halves {
   }
 
  private:
-  template <class Op>
+  template <bool Largest>
   static uint32_t each(uint32_t a, uint32_t b) {
-    const auto of = [](float x, float y) { return uint32_t{bits_of(Narrow<In, float>::from(Op::combine(x, y)))}; };
+    const auto of = [](float x, float y) {
+      return uint32_t{bits_of(Narrow<In, float>::from(extreme<float, Largest>(x, y)))};
+    };
     return of(low(a), low(b)) | of(high(a), high(b)) << 16;
   }
 };
