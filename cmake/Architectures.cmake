@@ -2,8 +2,9 @@
 #
 # The first of these that is given: TORCH_CUDA_ARCH_LIST, in torch's own notation ("8.0;9.0a;9.0+PTX"); every
 # architecture of a release for TORCH_REDUCE_RELEASE=1; the visible GPUs'; for TORCH_REDUCE_PORTABLE, two that serve every
-# GPU from 8.0 on: those of 8.x run code of 8.0, and newer ones make theirs of 9.0's PTX; 9.0. One architecture keeps a
-# development build short, and a release carries PTX of its newest for the GPUs that come after it.
+# GPU from 8.0 on, as newer ones make theirs of 9.0's PTX; 9.0. Those of 8.x all run code of 8.0, from which theirs would
+# differ in nothing but its schedule. One architecture keeps a development build short, and a release carries PTX of its
+# newest for the GPUs that come after it.
 
 function(torch_reduce_architectures result nvcc)
   if(NOT "$ENV{TORCH_CUDA_ARCH_LIST}" STREQUAL "")
@@ -11,7 +12,7 @@ function(torch_reduce_architectures result nvcc)
   elseif("$ENV{TORCH_REDUCE_RELEASE}")
     execute_process(COMMAND "${nvcc}" --list-gpu-arch OUTPUT_VARIABLE known)
     set(wanted "")
-    foreach(arch 8.0 8.6 8.9 9.0 10.0 12.0)  # 10.0 and 12.0 came with CUDA 12.8
+    foreach(arch 8.0 9.0 10.0 12.0)  # 10.0 and 12.0 came with CUDA 12.8
       string(REPLACE "." "" digits ${arch})
       if(known MATCHES "compute_${digits}\n")
         list(APPEND wanted ${arch})

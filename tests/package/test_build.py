@@ -254,7 +254,7 @@ def architectures(folder: Path, known: str, portable: bool = False, **environmen
         ({"TORCH_CUDA_ARCH_LIST": "8.0"}, "80-real"),
         ({"TORCH_CUDA_ARCH_LIST": "8.6 9.0a+PTX"}, "86-real;90a-real;90a-virtual"),
         ({"TORCH_CUDA_ARCH_LIST": "8.0;12.0", "TORCH_REDUCE_RELEASE": "1"}, "80-real;120-real"),
-        ({"TORCH_REDUCE_RELEASE": "1"}, "80-real;86-real;89-real;90-real;100-real;120-real;120-virtual"),
+        ({"TORCH_REDUCE_RELEASE": "1"}, "80-real;90-real;100-real;120-real;120-virtual"),
     ],
 )
 def test_architectures(environment: dict, chosen: str, tmp_path: Path):
@@ -288,7 +288,7 @@ def test_an_installation_without_a_gpu_is_for_others(tmp_path: Path, monkeypatch
 
 def test_release_leaves_out_what_nvcc_does_not_know(tmp_path: Path):
     chosen = architectures(tmp_path, "50 75 80 86 87 89 90", TORCH_REDUCE_RELEASE="1")
-    assert chosen == "80-real;86-real;89-real;90-real;90-virtual"
+    assert chosen == "80-real;90-real;90-virtual"
 
 
 def test_unknown_architecture_is_named(tmp_path: Path):
