@@ -53,7 +53,8 @@ def why_not(plan, x, case, mode):
     inner_kept, inner_reduced = kept[-1] if kept else (1, 0), reduced[-1] if reduced else (1, 1)
     if plan["family"] == "columns" and not kept:
         return "columns of one output"
-    if plan["family"] == "short_rows" and plan["n"] > (32 * max(v, 8) if plan["reads"] == "16 bytes" else 256):
+    most = {"16 bytes": 32 * max(v, 8), "16 bytes, unaligned": 768}.get(plan["reads"], 256)
+    if plan["family"] == "short_rows" and plan["n"] > most:
         return "rows that are not short"
     if plan["family"] == "tiles":
         return None if len(reduced) > 1 and not free else "tiles without an order that needs them"

@@ -18,7 +18,7 @@ H200 = {
     "rows_split_below_per_sm": 5,
     "rows_least_ctas_per_sm": 2,
     "rows_shared_ctas_per_sm": 3,
-    "staged_warp_bytes": 2304,
+    "staged_warp_bytes": 3072,
     "staged_ctas_per_sm": 4,
     "columns_uncut_ctas_per_sm": 4,
     "columns_least_ctas_per_two_sms": 3,

@@ -74,18 +74,31 @@ __device__ __forceinline__ Acc reduce_in_group(const Source& source, const In* r
   return tree_across_lanes<O>(tree<O>(leaf), 1, 1 << log_lanes);
 }
 
-// Two rows of at most 32 * Sets elements each, by the warp: the first one's result in even lanes, the other's in odd
+// Two rows by the warp, of at most 32 * Sets leaves each: the first one's result in even lanes, the other's in odd
 // ones.
 template <class O, class In, class Acc, int Sets>
 __device__ __forceinline__ Acc reduce_two(const Source& source, const In* first, const In* second, int n) {
+  const int lane = threadIdx.x % kWarp;
+  const auto value = [&](const In* row, int k) { return O::lift(widen<Acc>(adapted<O, In>(row[k], source))); };
   Acc v[2 * Sets];
 #pragma unroll
   for (int s = 0; s < Sets; ++s) {
-    const int k = s * kWarp + threadIdx.x % kWarp;
+    const int k = s * kWarp + lane;
     v[s] = v[Sets + s] = O::template identity<Acc>();
     if (k < n) {
-      v[s] = O::lift(widen<Acc>(adapted<O, In>(first[k], source)));
-      v[Sets + s] = O::lift(widen<Acc>(adapted<O, In>(second[k], source)));
+      v[s] = value(first, k);
+      v[Sets + s] = value(second, k);
+    }
+  }
+#pragma unroll 1
+  for (int step = kLeaves; step < n; step += kLeaves) {
+#pragma unroll
+    for (int s = 0; s < Sets; ++s) {
+      const int k = step + s * kWarp + lane;
+      if (k < n) {
+        v[s] = O::combine(v[s], value(first, k));
+        v[Sets + s] = O::combine(v[Sets + s], value(second, k));
+      }
     }
   }
   return trees_across_warp_and_sets<O, 2, Sets>(v);

@@ -18,7 +18,8 @@ void plan_unaligned(Plan& plan, const Problem& p, const Gpu& gpu) {
   // Eight elements a lane, and several rows at once; or two rows at once, whose neighbours are the lanes'.
   rows.log_lanes = l.n <= 8 * kShortRowsElements ? log2_above(ceil_div(l.n, kShortRowsElements)) : log2_above(kWarp);
   const int64_t group = kWarp >> rows.log_lanes;
-  const int64_t room = std::max<int64_t>(t.staged_warp_bytes / (group * row_bytes), 1);
+  const int64_t together = group == 1 ? 2 : 1;
+  const int64_t room = std::max<int64_t>(t.staged_warp_bytes / (group * row_bytes * together), 1) * together;
   const int64_t share =
       ceil_div(l.outputs, group * kShortRowsWarps * std::max<int64_t>(t.staged_ctas_per_sm * gpu.sms, 1));
   const int64_t of_warp = group * std::max<int64_t>(std::min(room, share), 1);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/contract/integers.h"
+#include "core/contract/order.h"
 
 namespace torch_reduce::tuning {
 
@@ -34,6 +35,11 @@ constexpr int kShortRowsUnroll = 4;
 constexpr int64_t kShortRowsCtasPerSm = 4;  // rows for more than so many, one to a group of lanes, are many
 // Of a row, those of a lane that reads them one at a time: a lane has a whole row, where lanes would share a short one.
 constexpr int kShortRowsElements = 8;
+// The longest unaligned rows that are staged, where vectors read none: rows of four steps are read as fast as they lie.
+constexpr int64_t kStagedElements = 3 * kLeaves;
+// And those of the most bytes: two for each of eight warps, and 16 bytes at either end, are the 48 KiB that a CTA has
+// without an attribute.
+constexpr int64_t kStagedBytes = (48 << 10) / (2 * kShortRowsWarps) - 32;
 // Where there are many rows, so many are a lane's that takes so many elements of each: 8 to 16 loads in flight.
 constexpr int scattered_rows_of_lane(int elements) { return elements == 1 ? 8 : 16 / elements; }
 // Outputs of one element: a tile's rows, of a warp's width, and its warps, so eight loads in flight for each thread.

@@ -51,7 +51,7 @@ bool is_legal(Family family, const Problem& p, const Shape& s, const Constraint&
     case Family::Rows:
       return true;
     case Family::ShortRows:
-      return (s.short_scalar || (s.short_vector && c.vector != 0)) && c.split <= 1;
+      return (s.short_scalar || (has_vectors(family, s) && c.vector != 0)) && c.split <= 1;
     case Family::Columns:
       return s.columns;
     default:

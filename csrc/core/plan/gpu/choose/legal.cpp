@@ -78,9 +78,10 @@ Shape inspect(const Problem& p) {
   s.short_vector = rows_aligned && l.reduced_dims <= 1 && l.n <= kWarp * s.v && l.n % s.v == 0 &&
                    (l.kept_dims <= 1 || small_numbers);
   s.short_scalar = l.n <= kWarp * kShortRowsElements;
-  s.short_staged = kernels::have_short_rows(types, Access::Unaligned) && s.short_scalar && l.n > 0 &&
-                   inner_reduced == 1 && l.reduced_dims == 1 && l.kept_dims == 1 && l.kept[0].in_stride >= l.n &&
-                   2 * l.kept[0].in_stride <= 3 * l.n;
+  s.short_staged = kernels::have_short_rows(types, Access::Unaligned) && l.n > 0 && inner_reduced == 1 &&
+                   l.reduced_dims == 1 && l.kept_dims == 1 && l.kept[0].in_stride >= l.n &&
+                   2 * l.kept[0].in_stride <= 3 * l.n && (s.short_scalar || !s.row_vector) && l.n <= kStagedElements &&
+                   l.kept[0].in_stride * static_cast<int64_t>(size_of(p.in)) <= kStagedBytes;
 
   s.columns = l.kept_dims > 0 && l.n < kColumnsMost;
   if (s.columns) {
