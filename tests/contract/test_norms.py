@@ -12,7 +12,7 @@ import torch_reduce
 from torch_reduce.testing import FLOATING, assert_same_bits, bits, fill, model
 
 INF, NAN = math.inf, math.nan
-ORDERS = [3, 0.5, -1, 1.5, -2.5, 7.25, 100.0, 1e-3, -1000.0]
+ORDERS = [3, 6, 0.5, -1, -5, 1.5, -2.5, 7.25, 100.0, 1e-3, -1000.0]
 SHAPES = [((1,), None), ((2000,), 0), ((5, 300), 1), ((300, 7), 0), ((3, 40, 50), (0, 2)), ((0, 3), 1)]
 every_float = pytest.mark.parametrize("dtype", FLOATING, ids=str)
 every_order = pytest.mark.parametrize("order", ORDERS, ids=str)
@@ -27,12 +27,16 @@ def true_norm(values: list[float], order: float) -> Decimal:
         return (total.ln() / p).exp()
 
 
-def bound(values: list[float], order: float, dtype: torch.dtype, true: Decimal) -> Decimal:
+def bound(
+    values: list[float], order: float, dtype: torch.dtype, true: Decimal, out: torch.dtype | None = None
+) -> Decimal:
     """docs/order.md."""
-    eps, out = Decimal(2.0**-52), torch.finfo(dtype)
+    eps, out = Decimal(2.0**-52), torch.finfo(out or dtype)
     depth = 3 + math.ceil(math.log2(256 * math.ceil(len(values) / 1024)))
     most = max(abs(math.log2(abs(v))) for v in values)
-    of_sum = depth / 2 + 1 + abs(order) * most / 2**16
+    is_fp64 = dtype != torch.float64 and abs(order) <= 6
+    of_power = 1 + 2 * abs(order) * most if is_fp64 else abs(order) * most / 2**16
+    of_sum = depth / 2 + 1 + of_power
     of_root = 1 + abs(float(true.ln()) / math.log(2)) / 2**16
     relative = eps * Decimal(of_sum / abs(order) + of_root)
     relative += relative**2  # of second order
@@ -108,6 +112,22 @@ def test_ends_of_a_type(device):
         2.0**1000, rel=2**-40
     )
     assert torch_reduce.norm(torch.ones(2, device=device), 1e-9).item() == INF
+
+
+@pytest.mark.parametrize("order", [3, 6, 5.9, 0.5, -1, -6, -5.9, 6.1, -7], ids=str)
+def test_ends_of_narrow_types(order, device):
+    """On both sides of the orders whose powers, and sums of them, are numbers of fp64."""
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        info = torch.finfo(dtype)
+        for value in (info.max, info.smallest_normal, info.smallest_normal * info.eps):
+            for n in (1, 5000):
+                x = torch.full((n,), value, dtype=dtype, device=device)
+                result = torch_reduce.norm(x, order, dtype=torch.float64)
+                assert_same_bits(result, model(x, op="norm", ord=order, dtype=torch.float64), f"{value} {n}")
+                true = true_norm([value], order) * (Decimal(n).ln() / Decimal(order)).exp()
+                if true < Decimal(torch.finfo(torch.float64).max):
+                    limit = bound([value] * n, order, dtype, true, out=torch.float64)
+                    assert abs(Decimal(result.item()) - true) <= limit, f"{dtype} {value} {n}"
 
 
 SPECIAL = [

@@ -111,6 +111,32 @@ def test_columns_of_two_steps(kernels, op, dtype):
     assert kinds >= {f"columns, contiguous, {finish}" for finish in ("direct", "cluster")}
 
 
+@pytest.mark.parametrize("op", ["sum", "mean", "sumsq", "amax"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+def test_unaligned_rows_of_several_steps(kernels, op, dtype):
+    """A warp stages them, two at a time or a last one alone, up to three steps of a chunk."""
+    for n in (255, 257, 301, 511, 513, 759):
+        for rows in (2, 3, 40):
+            case = Case([rows, n], [1], [0, 1], [0, 0], op=op, dtype=dtype, out=dtype, family="short_rows", vector=1)
+            case.sms = 1
+            assert plan(kernels, case).kind == "short_rows, unaligned, direct"
+            run(kernels, case)
+    assert plan(kernels, Case([40, 769], [1], [0, 1], [0, 0], dtype=dtype, family="short_rows", vector=1)) is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+def test_powers_in_fp64(kernels, dtype):
+    """A norm of order 3: missing elements, partials that are no roots, results that a thread writes side by side."""
+    kinds = set()
+    for shape in ([64, 24], [64, 200], [7, 3000], [64, 23], [3, 40_000], [2000, 300]):
+        for memory in ([0, 1], [1, 0]):
+            case = Case(shape, [1], memory, [0, 0], op="norm", dtype=dtype, out=dtype)
+            kinds.add(plan(kernels, case).kind)
+            run(kernels, case)
+    assert {kind.split(", ")[0] for kind in kinds} >= {"rows", "short_rows", "columns"}
+    assert len(kinds) > 5
+
+
 @pytest.mark.parametrize("values", ["normal", "special", "zeros"])
 @pytest.mark.parametrize("op", ["nansum", "nanmean", "norm1", "aminmax", "norm_inf", "norm_minus_inf"])
 def test_numbers_and_extremes(kernels, op, values):

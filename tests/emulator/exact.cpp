@@ -23,7 +23,7 @@ extern "C" int emulate(int in_type, int out_type, int mean, int words, int ndim,
   p.mode = Mode::Exact;
   p.in = static_cast<DType>(in_type);
   p.out = static_cast<DType>(out_type);
-  p.compute = compute_type(p.op, p.in, p.out);
+  p.compute = compute_type(p.op, p.in, p.out, p.correction);
   bool mask[kMaxDims] = {};
   for (int d = 0; d < ndim; ++d) mask[d] = reduced[d] != 0;
   p.layout = make_layout(ndim, sizes, strides, mask, out_strides, Order::Any);

@@ -117,7 +117,7 @@ def test_shows_what_its_header_declares(library: Path):
 def test_size():
     """Of the libraries and the Python module together: a set of kernels has some 0.4 MB for CPUs, and 0.8 for GPUs; an
     element type of all reductions 0.7."""
-    assert sum(path.stat().st_size for path in CORE.parent.glob("*.so")) <= 35e6
+    assert sum(path.stat().st_size for path in CORE.parent.glob("*.so")) <= 36e6
 
 
 def test_code_for_newer_processors_stays_in_its_namespace():

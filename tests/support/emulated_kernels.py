@@ -27,6 +27,7 @@ INSTANCES += [
     ("MinAndMax", "float"),
     ("MinAndMax", "int64_t"),
     ("NormOfOrder", "Endless"),
+    ("NormOfOrder", "double"),
     ("Variance", "float"),
 ]
 ROWS = [EMULATOR / "torch_reduce" / "operators.def", ROOT / "include" / "torch_reduce" / "operators.def"]

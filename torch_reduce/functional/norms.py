@@ -28,8 +28,9 @@ def norm(
     - inf and -inf: the largest and the smallest magnitude, ``norm_inf`` and ``norm_minus_inf``.
     - Any other: ``(sum |x|^ord)^(1 / ord)``, by fixed sequences of IEEE operations.
 
-    No tensor of magnitudes or powers is made. Powers and their sum have an exponent of their own, so they neither
-    overflow nor underflow on the way; their error is in docs/order.md. An ``ord`` of 2^40 or more counts as infinite.
+    No tensor of magnitudes or powers is made. Powers and their sum are float64 where it has room for them: of orders
+    from -6 to 6, but for elements of float64. Others have an exponent of their own. So none overflows or underflows on
+    the way; their error is in docs/order.md. An ``ord`` of 2^40 or more counts as infinite.
     NaN among the elements gives NaN, but for ``ord`` 0. The norm of no elements is 0. Gradients are those of torch.
     Complex elements have the order 2 alone: other magnitudes would be a rounded copy of them, ``x.abs()``.
 

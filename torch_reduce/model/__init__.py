@@ -71,7 +71,7 @@ def model(
         wide = model(x.float(), dim, keepdim, op=op, dtype=dtype, correction=correction, count=count, ord=ord)
         return wide.to(output_dtype(op, x.dtype, dtype))
     other = NORMS.get(ord) if op == "norm" else op
-    meaning, op = (of_order(ord), op) if other is None else (MEANING[other], other)
+    meaning, op = (of_order(ord, x.dtype), op) if other is None else (MEANING[other], other)
     shape = result_shape(x.shape, dim, keepdim, op=op)
     elements = rows(x, dim)
     dtype = output_dtype(op, x.dtype, dtype)

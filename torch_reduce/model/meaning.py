@@ -165,11 +165,11 @@ NORMS: dict[float, str] = {0: "norm0", 1: "norm1", 2: "norm2", math.inf: "norm_i
 """Operators that are the norm of an order."""
 
 
-def of_order(order: float) -> Meaning:
-    """The norm of any other one."""
+def of_order(order: float, dtype: torch.dtype) -> Meaning:
+    """The norm of any other one, of elements of a type."""
 
     def lift(x: np.ndarray, index: np.ndarray) -> np.ndarray:
-        return scaling.scaled(*powers.powers(x, order))
+        return scaling.scaled(*powers.powers(x, order, dtype))
 
     def finish(total: np.ndarray, n: int) -> np.ndarray:
         return scaling.unscaled(scaling.scaled(*powers.root(total["significand"], total["exponent"], order, n)), n)

@@ -1,12 +1,14 @@
-"""Powers of any order and their roots in NumPy, as docs/order.md defines them: by logarithms in twice the precision."""
+"""Powers of any order and their roots in NumPy, as docs/order.md defines them: in float64, or by logarithms in twice
+that precision."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import torch
 
-from .elementary import _polynomial, exp_of_near, fused, two_sum
+from .elementary import _polynomial, exp_of, exp_of_near, fused, log_of_normal, two_sum
 
 Two = tuple[np.ndarray, np.ndarray]
 
@@ -55,17 +57,31 @@ def _exp2(y: Two) -> tuple[np.ndarray, np.ndarray]:
     return fused(exponential, rest, exponential), k.astype(np.int64)
 
 
-def powers(x: np.ndarray, order: float) -> tuple[np.ndarray, np.ndarray]:
-    """|x|^order, as a number and an exponent."""
+def powers(x: np.ndarray, order: float, dtype: torch.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """|x|^order of elements of a type, as a number and an exponent."""
     magnitude = np.abs(x)
     usual = (magnitude > 0) & np.isfinite(magnitude)
-    log = _log2(*np.frexp(np.where(usual, magnitude, 1.0)))
-    p = np.float64(order)
-    high = log[0] * p
-    value, exponent = _exp2((high, fused(log[0], p, -high) + log[1] * p))
+    in_range = np.where(usual, magnitude, 1.0)
+    value, exponent = _power_in_range(in_range, order, dtype)
     ends = np.where((magnitude == 0) == (order > 0), 0.0, np.inf)
-    ends = np.where(np.isnan(magnitude) | np.isnan(p), np.nan, ends)
-    return np.where(usual & ~np.isnan(p), value, ends), np.where(usual, exponent, 0)
+    ends = np.where(np.isnan(magnitude) | np.isnan(order), np.nan, ends)
+    return np.where(usual & ~np.isnan(order), value, ends), np.where(usual, exponent, 0)
+
+
+def _power_in_range(x: np.ndarray, order: float, dtype: torch.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Of positive finite numbers."""
+    p = np.float64(order)
+    if dtype == torch.float64 or not abs(p) <= 6:
+        log = _log2(*np.frexp(x))
+        high = log[0] * p
+        return _exp2((high, fused(log[0], p, -high) + log[1] * p))
+    none = np.zeros(x.shape, np.int64)
+    if p != np.rint(p):
+        return exp_of(p * log_of_normal(x)), none
+    square, power = x * x, np.ones_like(x)
+    for bit, factor in ((1, x), (2, square), (4, square * square)):
+        power = power * factor if int(abs(p)) & bit else power
+    return (1 / power if p < 0 else power), none
 
 
 def root(significand: np.ndarray, exponent: np.ndarray, order: float, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -86,7 +86,7 @@ struct ExpOf<double> {
   }
 };
 
-// exp(x) of |x| <= 88, within 1 ulp; of others, anything. exp(0) is 1.
+// exp(x) of |x| <= 88, of doubles 700, within 1 ulp; of others, anything. exp(0) is 1.
 template <class T>
 TR_HD T exp_of_near(T x) {
   using Scale = order::ScaleOf<T>;
@@ -109,13 +109,14 @@ TR_HD T exp_of_near(T x) {
   return y;
 }
 
-// log(x) of a positive normal number, within 2 ulp; infinity and NaN of themselves. log(1) is 0.
-TR_HD double log_of_normal(double x) {
-  if (!(x < std::numeric_limits<double>::infinity())) return x;
-  // x = 2^k m, m between the roots of 1/2 and 2.
-  constexpr int64_t kRootOfHalf = 0x3fe6a09e667f3bcd, kFraction = (int64_t{1} << 52) - 1;
-  const int64_t above = bit_cast<int64_t>(x) - kRootOfHalf;
-  const double k = static_cast<double>(above >> 52), m = bit_cast<double>((above & kFraction) + kRootOfHalf);
+// log(x) of a positive normal number, within 2 ulp. log(1) is 0.
+TR_HD double log_of_positive(double x) {
+  // x = 2^k m, m between the roots of 1/2 and 2. Far above the exponent of any x, k is a double's last bits.
+  constexpr uint64_t kRootOfHalf = 0x3fe6a09e667f3bcd, kFraction = (uint64_t{1} << 52) - 1;
+  constexpr uint64_t kAbove = 1024, kMagic = 0x4330000000000000;  // of 2^52
+  const uint64_t above = bit_cast<uint64_t>(x) - kRootOfHalf;
+  const double k = bit_cast<double>(((above + (kAbove << 52)) >> 52) | kMagic) - (0x1p52 + kAbove);
+  const double m = bit_cast<double>((above & kFraction) + kRootOfHalf);
   // log(m) = 2 artanh(t), t = (m - 1) / (m + 1): 2 t + t w P(w), w = t^2. The error is 2e-18.
   constexpr double kPowers[] = {0x1.2f0d8d08d0b60p-3, 0x1.39a0f5267afafp-3, 0x1.7466462b53c4bp-3, 0x1.c71c51e7fc28ap-3,
                                 0x1.24924942179d9p-2, 0x1.999999997fb31p-2, 0x1.5555555555593p-1};
@@ -123,5 +124,7 @@ TR_HD double log_of_normal(double x) {
   const double rest = multiply_add(t * w, polynomial(kPowers, w), k * ExpOf<double>::kLn2Lo);
   return multiply_add(k, ExpOf<double>::kLn2Hi, 2 * t + rest);
 }
+// The same; infinity and NaN of themselves.
+TR_HD double log_of_normal(double x) { return x < std::numeric_limits<double>::infinity() ? log_of_positive(x) : x; }
 
 }  // namespace torch_reduce

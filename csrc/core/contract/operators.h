@@ -255,8 +255,8 @@ constexpr bool sums_in_128_bits = O::adds && !O::lifts;
 // Whether a type is one of the operator's compute types.
 template <class O, class Word>
 constexpr bool computes_in = std::is_same<Word, Int128>::value    ? sums_in_128_bits<O>
-                             : O::has_order                       ? std::is_same<Word, Endless>::value
                              : std::is_same<Word, Endless>::value ? O::has_wider_kernels
+                             : O::has_order                       ? std::is_same<Word, double>::value
                                                                   : !(O::is_real && is_integer<Word>);
 
 }  // namespace torch_reduce

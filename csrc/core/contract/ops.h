@@ -231,8 +231,9 @@ inline bool is_order_free(Op op, DType compute) { return traits_of(op).selects |
 // The type in which `op` accumulates elements of type `in` for a result of type `out`: fp32 for fp16, bf16 and
 // fp32, fp64 where either side is fp64, int64 for integers and for every integer or bool result. With a floating
 // result, sums of 64-bit integers accumulate in int128; a product of integers leaves int64 soon, and so is in fp64. A
-// few operators compute one step wider.
-inline DType compute_type(Op op, DType in, DType out) {
+// few operators compute one step wider, and powers of a large order two steps. `order` is that of operators that have
+// one.
+inline DType compute_type(Op op, DType in, DType out, double order) {
   if (traits_of(op).selects) return !is_floating(in) ? DType::Int64 : in == DType::Float64 ? in : DType::Float32;
   if (!is_floating(out) || traits_of(op).tests) return DType::Int64;
   if (!is_floating(in)) {
@@ -240,7 +241,8 @@ inline DType compute_type(Op op, DType in, DType out) {
     return traits_of(op).outgrows_integers ? DType::Float64 : is_wide ? DType::Int128 : DType::Int64;
   }
   if (traits_of(op).computes_wider) {
-    return in == DType::Float64 || traits_of(op).has_order ? DType::Endless : DType::Float64;
+    const bool leaves_fp64 = traits_of(op).has_order && !has_plain_powers(order);
+    return in == DType::Float64 || leaves_fp64 ? DType::Endless : DType::Float64;
   }
   return in == DType::Float64 || out == DType::Float64 ? DType::Float64 : DType::Float32;
 }

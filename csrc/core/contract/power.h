@@ -1,5 +1,5 @@
-// Sums of powers |x|^p of any order p, and their roots: exp and log in twice the precision, by fixed sequences of IEEE
-// operations.
+// Sums of powers |x|^p of any order p, and their roots, by fixed sequences of IEEE operations: exp and log in twice the
+// precision, or in fp64 where that has room for elements, order and sums.
 #pragma once
 
 #include <limits>
@@ -11,19 +11,41 @@
 
 namespace torch_reduce {
 
-// An element, and the order of the norm.
+// An element and the order of the norm. Sum is what is combined of its powers: a PowerSum, or a double.
+template <class Sum>
 struct Raised {
   double value, order;
 };
+struct PowerSum : order::Scaled<double> {
+  using Number = Raised<PowerSum>;
+};
 template <>
-struct dtype_of<Raised> {
+struct dtype_of<Raised<PowerSum>> {
   static constexpr DType value = DType::Endless;
 };
 
-// What is combined of such elements.
-struct PowerSum : order::Scaled<double> {
-  using Number = Raised;
-};
+// Sums of powers of these orders, of elements of up to 32 bits, are far from the ends of fp64.
+constexpr double kMostPlainOrder = 6;
+constexpr bool has_plain_powers(double order) { return -kMostPlainOrder <= order && order <= kMostPlainOrder; }
+
+// Such a power of a magnitude, of a whole order: the product of those factors that the bits of its size name.
+TR_HD double whole_power(double magnitude, int size) {
+  const double square = magnitude * magnitude, fourth = square * square;
+  return ((size & 1) != 0 ? magnitude : 1) * ((size & 2) != 0 ? square : 1) * ((size & 4) != 0 ? fourth : 1);
+}
+// Of an order that is not whole. Without a branch, so that loops over it vectorise.
+TR_HD double real_power(double magnitude, double order) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const bool is_usual = magnitude > 0 && magnitude < kInfinity;
+  const double power = exp_of_near(order * log_of_positive(is_usual ? magnitude : 1));
+  const double end = (magnitude == 0) == (order > 0) ? 0 : kInfinity;
+  return is_usual ? power : magnitude != magnitude ? magnitude : end;
+}
+// The size of an order that is whole; else 0.
+TR_HD int whole_size(double order) {
+  const double size = order::magnitude_of(order);
+  return size == static_cast<int>(size) ? static_cast<int>(size) : 0;
+}
 
 TR_HD TwoDoubles sum_of_two(double a, double b) {
   const double high = a + b, of_b = high - a;
@@ -86,8 +108,16 @@ constexpr double kInfiniteOrder = 0x1p40;
 
 // The norm of an order that is neither 0 nor infinite.
 struct NormOfOrder : Traits {
-  template <class>
-  using Accumulator = PowerSum;
+  template <class Word>
+  struct SumOf {
+    using type = std::conditional_t<std::is_same<Word, Endless>::value, PowerSum, Word>;
+  };
+  template <class Sum>
+  struct SumOf<Raised<Sum>> {
+    using type = Sum;
+  };
+  template <class Word>
+  using Accumulator = typename SumOf<Word>::type;
   static constexpr Gives gives = Gives::Floating;
   static constexpr bool lifts = true;
   static constexpr bool masks_missing = true;  // 0 is no identity where the order is negative
@@ -98,7 +128,17 @@ struct NormOfOrder : Traits {
   static constexpr bool has_order = true;
   static constexpr bool has_few_kernels = true;
   static constexpr bool widens_on_cuda = true;
-  static TR_DEVICE_CALL PowerSum lift(Raised x) {
+  // Of an order that is not whole, or negative. A call on a GPU, as most orders are neither.
+  static TR_DEVICE_CALL double other_power(double magnitude, double order) {
+    const int size = whole_size(order);
+    return size != 0 ? 1 / whole_power(magnitude, size) : real_power(magnitude, order);
+  }
+  static TR_HD double lift(Raised<double> x) {
+    const double magnitude = order::magnitude_of(x.value);
+    const int size = whole_size(x.order);
+    return size != 0 && x.order > 0 ? whole_power(magnitude, size) : other_power(magnitude, x.order);
+  }
+  static TR_DEVICE_CALL PowerSum lift(Raised<PowerSum> x) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const double magnitude = order::magnitude_of(x.value);
     if (magnitude != magnitude || x.order != x.order) return {{magnitude + x.order, 0}};
@@ -119,7 +159,9 @@ struct NormOfOrder : Traits {
       return {no_square()};
     }
   }
+  static TR_HD double combine(double a, double b) { return a + b; }
   static TR_HD PowerSum combine(PowerSum a, PowerSum b) { return {add(EndlessSum{a}, EndlessSum{b})}; }
+  static TR_DEVICE_CALL double finish(double a, Count count) { return finish(PowerSum{order::scaled(a)}, count); }
   // The count's degrees are the order.
   static TR_DEVICE_CALL double finish(PowerSum a, Count count) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();

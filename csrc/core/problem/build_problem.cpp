@@ -129,7 +129,7 @@ int alignment_of(uintptr_t address) {
 
 Problem build_problem(const Description& d) {
   const Op which = traits_of(d.op).has_order ? norm_of(d.correction) : is_floating(d.in) ? d.op : of_integers(d.op);
-  const DType compute = compute_type(which, d.in, d.out);
+  const DType compute = compute_type(which, d.in, d.out, d.correction);
   const TraitsOf op = traits_of(which);
   const bool tested = (op.tests || (!op.selects && d.out == DType::Bool)) && d.in != DType::Bool;
   const bool has_no_order = d.mode == Mode::Atomic || is_accumulated(d.mode, d.in, compute);

@@ -44,7 +44,7 @@ struct Cuda {
   }
   static void permit(const Request& r, const Checked& checked, const at::Tensor& self) {
     if (checked.mode != Mode::Atomic) return;
-    if (is_floating(compute_type(r.op, to_dtype(self.scalar_type()), to_dtype(checked.type)))) {
+    if (is_floating(compute_type(r.op, to_dtype(self.scalar_type()), to_dtype(checked.type), r.correction))) {
       at::globalContext().alertNotDeterministic("reduce with mode=\"atomic\" on CUDA");
     }
   }

@@ -20,7 +20,18 @@ constexpr int64_t kAllExist = INT64_MAX;
 // Of an operator that has an order, some numbers. A call, as it is long.
 template <class Op, class Acc>
 __attribute__((noinline)) void lift_all(const word_of<Acc>* x, int64_t count, double order, Acc* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = Op::lift({x[i], order});
+  for (int64_t i = 0; i < count; ++i) out[i] = Op::lift(Raised<Acc>{x[i], order});
+}
+// The same where what is combined is a number, in its place: by loops that vectorise.
+template <class Op>
+__attribute__((noinline)) void lift_all(double* x, int64_t count, double order) {
+  if (const int size = whole_size(order)) {
+    for (int64_t i = 0; i < count; ++i) x[i] = whole_power(order::magnitude_of(x[i]), size);
+    if (order > 0) return;
+    for (int64_t i = 0; i < count; ++i) x[i] = 1 / x[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) x[i] = real_power(order::magnitude_of(x[i]), order);
+  }
 }
 
 // Converts elements and lifts them.
@@ -30,7 +41,9 @@ void convert_and_lift(const char* x, int64_t stride, int64_t count, int64_t inde
   Op op;
   if constexpr (is_scalar<Acc>) {
     convert<T, Acc>(x, stride, count, out);
-    if constexpr (Op::lifts) {
+    if constexpr (Op::has_order) {
+      lift_all<Op>(out, count, order);
+    } else if constexpr (Op::lifts) {
       for (int64_t i = 0; i < count; ++i) out[i] = lifted(op, out[i], index + i * step, kAllExist);
     }
   } else {

@@ -150,7 +150,8 @@ template <class Op, class F>
 bool with_accumulator(DType compute, F f) {
   switch (compute) {
     case DType::Float32:
-      return f(accumulator_of<Op, float>());
+      if constexpr (computes_in<Op, float>) return f(accumulator_of<Op, float>());
+      break;
     case DType::Float64:
       return f(accumulator_of<Op, double>());
     case DType::Endless:

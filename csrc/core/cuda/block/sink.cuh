@@ -157,7 +157,7 @@ __device__ __forceinline__ void deliver(const Sink<Acc>& s, int64_t place, Acc v
   if constexpr (O::adds && std::is_arithmetic<Acc>::value) {
     if (s.atomic) return add_atomically(static_cast<Acc*>(s.to) + place, v);
   }
-  if constexpr (!std::is_arithmetic<Acc>::value) {  // a partial keeps all of its words
+  if constexpr (!std::is_arithmetic<Acc>::value || O::has_order) {  // a partial keeps all of its words, and is no root
     if (!s.results) {
       static_cast<Acc*>(s.to)[place] = v;
       return;

@@ -36,7 +36,7 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
     } else if constexpr (O::adds && std::is_floating_point<Acc>::value) {
       pack.e[e] = Narrow<Out, Acc>::from(finish_sum<O>(c.e[e], s.count.n, s.ending));
     } else {
-      pack.e[e] = Narrow<Out, Acc>::from(O::finish(mirrored<O>(c.e[e], s.mirror), s.count.n));
+      pack.e[e] = Narrow<Out, Finished<O, Acc>>::from(O::finish(mirrored<O>(c.e[e], s.mirror), count_for<O>(s.count)));
     }
   }
   *reinterpret_cast<Pack*>(static_cast<Out*>(s.to) + place) = pack;

@@ -136,11 +136,7 @@ struct Element<O, Any, Acc> {
     if constexpr (O::masks_missing_integers) {
       if (index >= n) return how.template identity<To>();
     }
-    if constexpr (O::has_order) {
-      return lifted(how, number_of<To>{number<word_of<To>>(s), bit_cast<double>(s.mirror)}, index, n);
-    } else {
-      return lifted(how, number<word_of<To>>(s), index, n);
-    }
+    return lifted_from<To>(s, how, number<word_of<To>>(s), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {

@@ -113,6 +113,16 @@ __device__ __forceinline__ T adapted(const T& x, const Source& source) {
   }
 }
 
+// An element, number `index` of the n of its output, as what is combined.
+template <class To, class How, class Number>
+__device__ __forceinline__ To lifted_from(const Source& source, How& how, Number x, int64_t index, int64_t n) {
+  if constexpr (How::has_order) {
+    return lifted(how, Raised<To>{x, bit_cast<double>(source.mirror)}, index, n);
+  } else {
+    return lifted(how, x, index, n);
+  }
+}
+
 template <class O>
 constexpr bool numbers_elements = O::needs_index || O::masks_missing || O::role == Role::NormalFactor;
 
@@ -198,7 +208,7 @@ struct Element {
   template <class To, class How>
   __device__ __forceinline__ To value(How& how, const Source& s, int64_t index, int64_t n) const {
     static_assert(!O::masks_missing_integers || is_floating(dtype_of<In>::value), "integers are read as any element");
-    return lifted(how, number<number_of<To>>(s), index, n);
+    return lifted_from<To>(s, how, number<number_of<To>>(s), index, n);
   }
   template <class To>
   __device__ __forceinline__ To value(const Source& s) const {

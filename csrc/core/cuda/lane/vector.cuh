@@ -44,7 +44,7 @@ template <class In, class To, class O>
 __device__ __forceinline__ To lift_element(O& op, const uint4& raw, const Source& source, const Numbers& numbers,
                                            int e) {
   const auto x = widen_element<In, number_of<To>>(adapted<O, In>(raw, source), e);
-  return lifted(op, x, numbers.first + e * numbers.step, numbers.n);
+  return lifted_from<To>(source, op, x, numbers.first + e * numbers.step, numbers.n);
 }
 template <class In, class How, class Raw, class From, class To>
 __device__ __forceinline__ void widen_all(How& how, const Raw& raw, const From& source, const Numbers& numbers,

@@ -23,7 +23,8 @@ inline Types types_of(const Problem& p) {
 // Whether there are kernels for the element type itself: for those that are common with the compute type. Elements that
 // are tested have those of their size.
 constexpr bool are_typed(const Types& t) {
-  if (t.untyped || t.op.has_order || is_float8(t.in)) return false;
+  if (t.untyped || is_float8(t.in)) return false;
+  if (t.op.has_order) return is_floating(t.in) && t.in != DType::Float64 && t.compute == DType::Float64;
   if (t.op.role != Role::None) {
     return is_floating(t.in) && t.compute == (t.in == DType::Float64 ? DType::Float64 : DType::Float32);
   }
