@@ -1,11 +1,13 @@
 """The arguments of the functions, as the operators take them."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, SupportsIndex, TypedDict, cast
 
 import torch
 from torch import Tensor
+
+from .jagged import is_jagged
 
 Dims = SupportsIndex | Sequence[SupportsIndex] | None
 """Which dims a function reduces: one, several, or all where it is None or empty. One may be anything that is an integer
@@ -28,7 +30,26 @@ class TorchNames(TypedDict, total=False):
 
 
 _OF_PYTHON: dict[type, torch.dtype] = {float: torch.float64, int: torch.int64, bool: torch.bool}
-_READERS: tuple[Callable[[Any], int | list[int]], ...] = (operator.index, list)
+
+
+def _as_dim(dim: Any) -> int | torch.SymInt:
+    """Anything that is an integer to Python. What Dynamo shows as a 0-d array or tensor becomes one in the operator.
+
+    Raises:
+        TypeError: it is none, or a bool.
+        IndexError: no tensor has so many dims.
+    """
+    if torch.compiler.is_compiling():
+        if type(dim) is int or isinstance(dim, torch.SymInt) or getattr(dim, "ndim", None) == 0:
+            return dim
+    elif isinstance(dim, torch.SymInt):
+        return dim
+    elif type(dim) is not bool and getattr(dim, "dtype", None) != torch.bool:
+        index = operator.index(dim)
+        if abs(index) >> 63 == 0:
+            return index
+        raise IndexError(f"reduce: dim {index} is out of range")
+    raise TypeError
 
 
 def as_dims(dim: Dims) -> Sequence[int] | int | None:
@@ -36,21 +57,22 @@ def as_dims(dim: Dims) -> Sequence[int] | int | None:
 
     Raises:
         TypeError: it is neither an integer nor some of them.
+        IndexError: no tensor has so many dims.
     """
     if dim is None:
         return None
-    if type(dim) is int:
-        return [dim] if torch.compiler.is_compiling() else dim
-    if type(dim) is list or type(dim) is tuple:
-        return dim
-    if isinstance(dim, torch.SymInt):
-        return [cast(int, dim)]
-    if type(dim) is not bool and not isinstance(dim, str | bytes | dict):
-        for read in _READERS:
-            try:
-                return read(dim)
-            except TypeError:
-                continue
+    if type(dim) is int and torch.compiler.is_compiling():
+        return [dim]
+    try:
+        if isinstance(dim, list | tuple | range):
+            return [cast(int, _as_dim(each)) for each in dim]
+        if hasattr(dim, "__index__") and getattr(dim, "ndim", 0) == 0:
+            one = _as_dim(dim)
+            return [cast(int, one)] if torch.compiler.is_compiling() or isinstance(one, torch.SymInt) else one
+        if not isinstance(dim, str | bytes | dict):
+            return [cast(int, _as_dim(each)) for each in cast(Sequence[Any], dim)]
+    except TypeError:
+        pass
     raise TypeError(f"reduce: dim is an int or several of them, got {dim!r}")
 
 
@@ -59,15 +81,12 @@ def as_scanned_dim(dim: SupportsIndex | None) -> int | torch.SymInt:
 
     Raises:
         TypeError: it is none.
+        IndexError: no tensor has so many dims.
     """
-    if type(dim) is int or isinstance(dim, torch.SymInt):
-        return dim
-    if dim is not None and type(dim) is not bool:
-        try:
-            return operator.index(dim)
-        except TypeError:
-            pass
-    raise TypeError(f"reduce: dim is an int, got {dim!r}")
+    try:
+        return _as_dim(dim)
+    except TypeError:
+        raise TypeError(f"reduce: dim is an int, got {dim!r}") from None
 
 
 def as_dtype(dtype: DType | None) -> torch.dtype | None:
@@ -138,13 +157,18 @@ def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]
     return given["x"], given["dim"], given["keepdim"]
 
 
-def check_tensor(name: str, x: Any) -> Tensor:
-    """The tensor. Refuses what is no tensor, nor stands for one.
+def check_tensor(name: str, x: Any, takes_jagged: bool = False) -> Tensor:
+    """The tensor. Refuses what is no tensor, nor stands for one, and kinds of tensors that are not supported.
 
     Raises:
         TypeError: it is none.
+        NotImplementedError: it is masked or, unless that is taken, jagged.
     """
-    if isinstance(x, Tensor) or hasattr(type(x), "__torch_function__"):
+    if isinstance(x, Tensor):
+        if type(x) is not Tensor:
+            _refuse_kind(name, x, takes_jagged)
+        return x
+    if hasattr(type(x), "__torch_function__"):
         return x
     if x is None:
         raise TypeError(f"reduce: {name}, a tensor, is missing")
@@ -153,24 +177,44 @@ def check_tensor(name: str, x: Any) -> Tensor:
     raise TypeError(f"reduce: {name} is a tensor, got {type(x).__name__}{advice}")
 
 
-def check(x: Tensor | None, keepdim: bool) -> Tensor:
-    """The tensor of a call. Refuses what is none, nor stands for one, and a keepdim that is neither True nor False.
+def _refuse_kind(name: str, x: Tensor, takes_jagged: bool) -> None:
+    if isinstance(x, torch.masked.MaskedTensor):
+        raise NotImplementedError("reduce: masked tensors are not supported; fill what is masked, by torch.where")
+    if not takes_jagged and is_jagged(x):
+        raise NotImplementedError(
+            f"reduce: {name} is a nested tensor, which is for reductions; take each of its unbind()"
+        )
+
+
+def check_strided(name: str, x: Any) -> Tensor:
+    """The same, where the operator is for strided tensors alone and would not say so.
+
+    Raises:
+        TypeError, NotImplementedError: as :func:`check_tensor`; or the tensor is nested or sparse.
+    """
+    x = check_tensor(name, x)
+    if isinstance(x, Tensor) and (x.is_nested or x.layout != torch.strided):
+        kind = "nested" if x.is_nested else f"of layout {x.layout}"
+        raise NotImplementedError(f"reduce: {name} is {kind}, which is not supported here")
+    return x
+
+
+def check(x: Tensor | None, keepdim: bool, takes_jagged: bool = False) -> Tensor:
+    """The tensor of a call, as :func:`check_tensor`. Refuses a keepdim that is neither True nor False.
 
     Raises:
         TypeError: x is no tensor, or keepdim no bool.
-        NotImplementedError: x is masked.
+        NotImplementedError: as :func:`check_tensor`.
     """
     if type(x) is not Tensor:
-        x = check_tensor("x", x)
-        if isinstance(x, torch.masked.MaskedTensor):
-            raise NotImplementedError("reduce: masked tensors are not supported; fill what is masked, by torch.where")
+        x = check_tensor("x", x, takes_jagged)
     if type(keepdim) is not bool:
         raise TypeError(f"reduce: keepdim is True or False, got {keepdim!r}")
     return x
 
 
 def read(
-    x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]
+    x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any], takes_jagged: bool = False
 ) -> tuple[Tensor, Sequence[int] | int | None, bool]:
     """The tensor, the dims and keepdim of a call, some of them perhaps by torch's other names.
 
@@ -180,4 +224,4 @@ def read(
     """
     if names:
         x, dim, keepdim = renamed(x, dim, keepdim, names)
-    return check(x, keepdim), as_dims(dim), keepdim
+    return check(x, keepdim, takes_jagged), as_dims(dim), keepdim

@@ -9,7 +9,7 @@ their number names the format. Adding two accumulators adds their sums, so ``a +
 import torch
 from torch import Tensor
 
-from .arguments import Dims, as_dims, as_dtype, check, check_tensor
+from .arguments import Dims, as_dims, as_dtype, check, check_strided, check_tensor
 
 _reduce = torch.ops.reduce
 
@@ -30,7 +30,7 @@ def exact_accumulate(x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tens
         NotImplementedError: the dtype is not one of the four.
         IndexError, RuntimeError: a dim is out of range, or repeated.
     """
-    check(x, keepdim)
+    check(check_strided("x", x), keepdim)
     return _reduce.exact_accumulate(x, as_dims(dim), keepdim)
 
 

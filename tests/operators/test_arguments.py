@@ -33,6 +33,14 @@ def test_integers_are_dims(op):
         assert_same_bits(call(x, several), call(x, [0, 2]))
 
 
+@every_op
+@pytest.mark.parametrize("dim", [2**63, -(2**63) - 1, 10**30, [0, 2**63]], ids=repr)
+def test_dims_that_no_tensor_has(op, dim):
+    for call in (function_of(op), lambda x, dim: torch_reduce.explain(x, dim, op=op)):
+        with pytest.raises(IndexError, match="^reduce: dim -?[0-9]+ is out of range$"):
+            call(torch.ones(2, 3), dim)
+
+
 def test_integers_are_dims_of_accumulators():
     x = fill((3, 4), torch.float32)
     for make in INTEGERS:
@@ -40,7 +48,13 @@ def test_integers_are_dims_of_accumulators():
 
 
 @every_op
-@pytest.mark.parametrize("dim", [1.0, True, np.float32(1), torch.tensor(1.0), "0", {0: 1}, object], ids=repr)
+@pytest.mark.parametrize(
+    "dim",
+    [1.0, True, np.float32(1), torch.tensor(1.0), torch.tensor(True), "0", {0: 1}, object]
+    + [[1.0], [True], (True,), [None], [[1]], [b"1"], [torch.tensor(1.5)], [torch.tensor(True)], [np.bool_(True)]]
+    + [np.array([1.0]), torch.tensor([0.0, 1.0]), torch.tensor([[0, 1]])],
+    ids=repr,
+)
 def test_other_dims_are_refused(op, dim):
     for call in (function_of(op), lambda x, dim: torch_reduce.explain(x, dim, op=op)):
         with pytest.raises(TypeError, match="^reduce: dim is an int or several of them, got ") as caught:
@@ -245,6 +259,45 @@ def test_other_kinds_of_tensors_are_refused(op):
     for sparse in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
         with pytest.raises(NotImplementedError, match="no kernel for a tensor of device cpu, layout Sparse"):
             call(sparse, 1)
+
+
+ELSEWHERE = {
+    "where=": lambda x: torch_reduce.sum(x, -1, where=torch.tensor(True)),
+    "explain": lambda x: torch_reduce.explain(x, -1),
+    "accumulate": lambda x: torch_reduce.exact_accumulate(x, -1),
+    "cumsum": lambda x: torch_reduce.cumsum(x, -1),
+    "topk": lambda x: torch_reduce.topk(x, 1),
+    "dot": lambda x: torch_reduce.dot(x, x, -1),
+    "second of dot": lambda x: torch_reduce.dot(torch.ones(3, 3), x, -1),
+    "softmax": lambda x: torch_reduce.nn.functional.softmax(x, -1),
+    "rms_norm": lambda x: torch_reduce.nn.functional.rms_norm(x, (3,)),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.filterwarnings("ignore")  # as above
+def test_jagged_and_masked_tensors_are_for_reductions(name):
+    """And what else than a strided tensor is no mask, in one sentence each."""
+    jagged = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
+    masked = torch.masked.masked_tensor(torch.ones(3, 3), torch.ones(3, 3, dtype=torch.bool))
+    with pytest.raises(NotImplementedError, match="^reduce[:a-z]*: .*nested.*unbind"):
+        ELSEWHERE[name](jagged)
+    with pytest.raises(NotImplementedError, match="^reduce: masked tensors are not supported; .*torch.where$"):
+        ELSEWHERE[name](masked)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_masks_and_accumulated_tensors_are_strided():
+    x, sparse = torch.ones(3, 3), torch.eye(3).to_sparse()
+    nested = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.strided)
+    with pytest.raises(NotImplementedError, match="^reduce::sum: no where= of layout torch.sparse_coo; "):
+        torch_reduce.sum(x, 1, where=sparse.bool())
+    with pytest.raises(NotImplementedError, match="^reduce::sum: no where= for nested tensors; "):
+        torch_reduce.sum(nested, -1, where=torch.tensor(True))
+    with pytest.raises(NotImplementedError, match="^reduce: x is nested, which is not supported here$"):
+        torch_reduce.exact_accumulate(nested, -1)
+    with pytest.raises(NotImplementedError, match="^reduce: x is of layout torch.sparse_coo, which is not "):
+        torch_reduce.exact_accumulate(sparse, 1)
 
 
 @every_op

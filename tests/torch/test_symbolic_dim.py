@@ -1,5 +1,6 @@
 """A dim that is a symbolic integer, where torch's operators take one: in functions compiled for dynamic shapes."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -32,6 +33,25 @@ def test_compiled_for_dynamic_shapes(op, call, device):
     for d in (2, 0, -1):
         for keepdim in (False, True):
             assert_same_bits(compiled(x, d, keepdim), run(x, d, keepdim), f"{d} {keepdim}")
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_other_integers_and_sequences(dynamic, device):
+    """Dynamo shows an integer of NumPy and a 0-d tensor as tensors."""
+    x = fill((4, 5), torch.float32).to(device)
+    runs = [
+        lambda x: torch_reduce.sum(x, np.int64(1)),
+        lambda x: torch_reduce.sum(x, [np.int64(1)]),
+        lambda x: torch_reduce.sum(x, torch.tensor(1)),
+        lambda x: torch_reduce.sum(x, torch.Size([1])),
+        lambda x: torch_reduce.sum(x, range(1, 2)),
+    ]
+    calls = [(run, ()) for run in runs]
+    calls += [(lambda x, d: torch_reduce.sum(x, d), (dim,)) for dim in (np.int64(1), torch.tensor(1))]
+    for run, arguments in calls:
+        torch._dynamo.reset()
+        compiled = torch.compile(run, dynamic=dynamic, fullgraph=True, backend="eager")
+        assert_same_bits(compiled(x, *arguments), torch_reduce.sum(x, 1))
 
 
 @pytest.mark.parametrize("op", [op for op in OPS if has_gradient(op)])

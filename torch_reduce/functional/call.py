@@ -31,7 +31,7 @@ def call(
     **options: torch.dtype | str | float | None,
 ) -> Tensor:
     """Reduces a tensor, strided or jagged, with or without a mask."""
-    x, dims, keepdim = read(x, dim, keepdim, names)
+    x, dims, keepdim = read(x, dim, keepdim, names, takes_jagged=True)
     if where is not None:
         return _call_masked(op, x, dims, keepdim, out, options, where)
     if type(x) is not Tensor and is_jagged(x):
@@ -63,6 +63,10 @@ def _call_masked(
 ) -> Tensor:
     if not isinstance(where, Tensor):
         raise TypeError(f"reduce: where is a tensor of bools, got {where!r}")
+    if x.is_nested or where.is_nested:
+        raise NotImplementedError(f"{_name_of(op)}: no where= for nested tensors; reduce each of their unbind()")
+    if where.layout != torch.strided:
+        raise NotImplementedError(f"{_name_of(op)}: no where= of layout {where.layout}; where.to_dense() is strided")
     if out is None:
         return op.where(x, dims, keepdim, **options, where=where)
     return op.where_out(x, dims, keepdim, **options, where=where, out=out)
@@ -76,8 +80,11 @@ def _call_jagged(
     out: Tensor | None,
     keywords: dict[str, Any],
 ) -> Tensor:
-    name = op._qualified_op_name.removeprefix("reduce::").removeprefix("_")
     if out is not None:
-        raise NotImplementedError(f"reduce::{name}: no out= for nested tensors")
+        raise NotImplementedError(f"{_name_of(op)}: no out= for nested tensors")
     call = lambda x, dims, keepdim: op.default(x, dims, keepdim, **keywords)  # noqa: E731
-    return reduce_jagged(name, call, x, dims, keepdim)
+    return reduce_jagged(_name_of(op).removeprefix("reduce::"), call, x, dims, keepdim)
+
+
+def _name_of(op: torch._ops.OpOverloadPacket) -> str:
+    return op._qualified_op_name.replace("::_", "::")

@@ -4,7 +4,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._fast_calls import fast
-from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, as_mode, read
+from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, as_mode, check_tensor, read
 from .call import call, ops, run
 
 
@@ -123,4 +123,5 @@ def dot(
     x, dims, keepdim = read(x, dim, keepdim, names)
     if not isinstance(other, Tensor):
         raise TypeError(f"reduce: dot takes two tensors, got {other!r}")
+    check_tensor("other", other)
     return run(ops.dot, out, x, other, dims, keepdim, dtype=as_dtype(dtype), mode=as_mode(mode))
