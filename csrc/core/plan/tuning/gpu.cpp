@@ -21,7 +21,7 @@ struct Row {
 // Measured, each on the GPU named: `make tune` prints a row of its own GPU.
 constexpr Row kMeasured[] = {
     // NVIDIA H200
-    {90, {/*rows*/ 32, 64, 5, 2, 3, /*staged*/ 3072, 4, /*columns*/ 4, 3, 3, 128, 40 << 10, 32 << 10, /*finish*/ 2}},
+    {90, {/*rows*/ 32, 64, 5, 2, 3, /*staged*/ 3 << 10, 4, /*columns*/ 4, 3, 3, 128, 40 << 10, 32 << 10, /*finish*/ 2}},
 };
 
 // What an SM holds at most, of which 64 K registers everywhere: NVIDIA, CUDA C++ Programming Guide, the table
