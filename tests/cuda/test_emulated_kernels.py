@@ -134,7 +134,6 @@ def test_powers_in_fp64(kernels, dtype):
             kinds.add(plan(kernels, case).kind)
             run(kernels, case)
     assert {kind.split(", ")[0] for kind in kinds} >= {"rows", "short_rows", "columns"}
-    assert len(kinds) > 5
 
 
 @pytest.mark.parametrize("values", ["normal", "special", "zeros"])
