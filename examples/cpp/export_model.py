@@ -8,11 +8,14 @@ import torch_reduce
 
 
 class Scores(torch.nn.Module):
-    """How far each row's total is below the largest. No division: on a GPU inductor's rounds in its own way."""
+    """How far each row's total is below the largest, its total in whole numbers, and its mean rounded once. No other
+    division: on a GPU inductor's rounds in its own way."""
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         total = torch_reduce.sum(torch.relu(x - 100), 1, dtype=torch.float64)
-        return total - torch_reduce.amax(total)
+        whole = torch_reduce.sum(x, 1, dtype=torch.int64)
+        mean = torch_reduce.mean(x, 1, dtype=torch.bfloat16, mode="exact")
+        return total - torch_reduce.amax(total), whole, mean
 
 
 def main(path: str, device: str = "cpu") -> None:

@@ -1,5 +1,5 @@
 // Inference without Python: loads a package that AOTInductor has compiled (export_model.py makes one), in which
-// torch.ops.reduce.sum is called by name, and runs it.
+// the operators are called by name, and runs it.
 //   infer model.pt2 [cuda]
 #include <ATen/ATen.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
@@ -32,12 +32,13 @@ int main(int argc, char** argv) {
   bool ok = true;
   for (const int64_t rows : {3, 64}) {
     const auto x = at::arange(rows * 1000, at::kFloat).view({rows, 1000}).to(device) / 7;
-    const auto scores = model.run({x})[0];
+    const auto results = model.run({x});
     // What export_model.py's model computes, operator by operator.
     const auto total = torch_reduce::sum(at::relu(x - 100), 1, false, {.dtype = at::kDouble});
-    const auto expected = total - torch_reduce::amax(total);
-    std::cout << rows << " rows: first score " << scores[0].item<double>() << "\n";
-    ok &= scores.equal(expected);
+    const auto whole = torch_reduce::sum(x, 1, false, {.dtype = at::kLong});
+    const auto mean = torch_reduce::mean(x, 1, false, {.dtype = at::kBFloat16, .mode = torch_reduce::Mode::exact});
+    std::cout << rows << " rows: first score " << results[0][0].item<double>() << "\n";
+    ok &= results[0].equal(total - torch_reduce::amax(total)) && results[1].equal(whole) && results[2].equal(mean);
   }
   const bool python = python_is_loaded();
   std::cout << (ok ? "equal to the operators" : "NOT EQUAL") << ", " << (python ? "PYTHON" : "no Python") << "\n";
