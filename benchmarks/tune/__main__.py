@@ -49,6 +49,7 @@ def problems() -> list[Problem]:
     """Reductions large and small, among them those whose plans lie at the edge of what the values decide."""
     shapes = SHAPES + [((2**e,), None) for e in (16, 18, 20, 22, 24, 27, 28, 29)]
     shapes += [((rows, 1000), (1,)) for rows in (150, 300, 600)] + [((600, 65536), (1,)), ((300, 131072), (1,))]
+    shapes += [((1000, columns), (0,)) for columns in (24_576, 49_152)]
     shapes += [((rows, 256), (0,)) for rows in (256, 512, 1024)] + [((rows, 768), (0,)) for rows in (1024, 2048, 4096)]
     shapes += [((2**17, columns), (0,)) for columns in (48, 96, 192, 384)]
     shapes += [((rows, n), (1,)) for rows, n in ((2**20, 23), (2**18, 59), (2**16, 171), (150_000, 23), (10_000, 171))]

@@ -30,6 +30,16 @@ Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, con
   return halved.grid == whole.grid ? halved : whole;
 }
 
+// Whether all CTAs run at once, and leave few places empty: each lives as long as the kernel, so less of it is start
+// and end. Batches of several words, which meet for long, are better spread over more waves.
+bool is_one_wave(const Plan& plan, const Problem& p, const Gpu& gpu) {
+  const kernels::Types types = kernels::types_of(p);
+  if (p.layout.n <= kLeaves || !(kernels::are_scalar(types) || kernels::have_plain_columns(types, plan.access)))
+    return false;
+  const int64_t at_once = columns_batch(plan, p).ctas_at_once * kColumnsWarps * kWarp / plan.block * gpu.sms;
+  return plan.grid <= at_once && 10 * plan.grid >= 9 * at_once;
+}
+
 // Columns of a few elements: a thread for each load's width of them, or for a pair.
 bool plan_stacked(Plan& plan, const Problem& p, const Lanes& lanes, const Constraint& c) {
   const Layout& l = p.layout;
@@ -96,16 +106,22 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
     }
   }
   if (!c.split && !small) {
-    const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
-    for (const int64_t enough : {enough_uncut(gpu), least}) {
+    // The widest tile that is good enough, by what is wanted first.
+    const auto take = [&](auto is_good) {
       for (int64_t across = lanes.widest; across >= lanes_for(lines ? kLine : kWarp * 16); across /= 2) {
         const Plan uncut = columns_at_once(plan, p, lanes, gpu, c, {across, 0});
-        if (uncut.units == 1 && columns(uncut).tiles >= enough && uncut.shared_bytes <= t.columns_shared) {
-          plan = uncut;
-          return;
-        }
+        if (uncut.units > 1 || uncut.shared_bytes > t.columns_shared || !is_good(uncut)) continue;
+        plan = uncut;
+        return true;
       }
-    }
+      return false;
+    };
+    const auto has = [&](int64_t tiles) { return [=](const Plan& uncut) { return columns(uncut).tiles >= tiles; }; };
+    const auto is_lasting = [&](const Plan& uncut) {
+      return 2 * uncut.shared_bytes <= t.columns_shared && is_one_wave(uncut, p, gpu);
+    };
+    const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
+    if (take(is_lasting) || take(has(enough_uncut(gpu))) || take(has(least))) return;
   }
   int64_t across = small ? lanes.widest : lanes_for(lines ? t.columns_tile : kWarp * 16);
   across = std::min(across, std::max(power_of_two_below(std::max<int64_t>(kColumnsPartialRow / lanes.partial_bytes, 1)),
