@@ -189,6 +189,14 @@ def exact_blocks(results: dict) -> dict[str, str]:
     }
 
 
+def exact_cpu(results: dict) -> str:
+    """docs/exact.md's block on the CPU."""
+    host = results["machine"]
+    shown = [t for t in results["targets"] if "exact" in t["what"]]
+    command = "`python -m benchmarks --device cpu --suite exact --threads 1`"
+    return f"{command} on {host['cpu']}, PyTorch {host['torch']}:\n\n{targets(shown)}"
+
+
 def ways(rows: list[dict]) -> str:
     """The random cases in `deterministic` by the way in which they are worked on: times over the limit's, and the
     share of what all of them lack, as logarithms add up."""
@@ -273,6 +281,7 @@ def documents() -> dict[Path, dict[str, str]]:
         ROOT / "README.md": readme_blocks(load("cuda")),
         ROOT / "docs" / "operators.md": {"operators": operators.table()},
         ROOT / "docs" / "exact.md": exact_blocks(load("exact"))
+        | {"exact cpu": exact_cpu(load("exact_cpu"))}
         | {"exact products": of_suite("products", "`torch` and `inductor` compute in fp64")},
         ROOT / "docs" / "performance.md": target_blocks(load("cuda"), load("cpu"), load("cpu_avx2"))
         | random_blocks(load("random"))

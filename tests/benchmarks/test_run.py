@@ -292,6 +292,23 @@ def test_targets_of_exact_sums(gpu_rows):
     assert not found["full, exact, any elements"]["met"]
 
 
+def test_targets_of_exact_sums_by_shape_on_the_cpu():
+    """Every shape against torch's time for it, and the geometric mean of each type."""
+
+    def rows(*speedups):
+        base = {"suite": "exact", "device": "cpu", "threads": 1, "op": "sum", "in_bytes": 64, "n": 16}
+        for i, speedup in enumerate(speedups):
+            exact = {"speedup": {"median": speedup, "high": speedup}, "us": {"median": 1.0}}
+            for dtype in ("float32", "float64"):
+                yield base | {"dtype": dtype, "label": f"{i}×8 / 1", "contenders": {"exact": exact}}
+
+    by_shape, mean = "CPU, shapes, exact", "CPU, shapes, exact, float64, geometric mean of 2"
+    for speedups, met in (((0.26, 1.0), (True, True)), ((0.24, 2.0), (False, True)), ((0.3, 0.3), (True, False))):
+        found = {t["what"]: t for t in targets.evaluate(list(rows(*speedups)))}
+        assert (found[by_shape]["met"], found[mean]["met"]) == met
+        assert found[by_shape]["measured"] == f"{min(speedups):.3g} x" and found[by_shape]["worst"] == "float32 0×8 / 1"
+
+
 def test_targets_of_single_operators():
     def in_time(times):
         return {"contenders": {"limit": measured(1.0), "deterministic": measured(times)}}
