@@ -143,6 +143,19 @@ def test_the_second_kernel_keeps_the_split_of_memory(capability, kib):
         assert carveout(shape, dtype)[1] == -1
 
 
+@pytest.mark.parametrize("op, threads", [("sum", 4 * 256), ("prod", 2 * 256), ("amax", 4 * 256)])
+@pytest.mark.parametrize("rows", [300, 700, 1000])
+def test_uncut_columns_run_at_once_where_they_fill_the_gpu(op, threads, rows):
+    """As many threads as an SM has registers for, on nine of ten places at least. Half as many columns more fill none
+    so, and are more CTAs."""
+    for columns, at_once in ((65536, True), (98304, False)):
+        x = torch.empty(rows, columns, dtype=torch.bfloat16, device="meta")
+        with typical_gpu((9, 0), 132), constrained_plan("columns", vector=True):
+            plan = torch_reduce.explain(x, 0, op=op, device="cuda")
+        share = plan.grid * plan.block / (132 * threads)
+        assert plan.split == 1 and (0.9 <= share <= 1) == at_once, plan
+
+
 def test_expected_bytes_are_input_and_output():
     plan = torch_reduce.explain(torch.empty(2**20, 64, dtype=torch.bfloat16, device="meta"), 1, device="cuda")
     assert plan.expected_bytes == 2 * 2**26 + 2 * 2**20
