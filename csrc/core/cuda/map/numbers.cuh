@@ -66,13 +66,19 @@ class LaneNumbers : public LanePieces<M, In, Word, places> {
       channels_at(p, at, p.left - place_of(i), parameters, missing, to);
     } else if constexpr (!are_vectors) {
       read_parameters<In>(parameters, a_.parameters, at, p.left - place_of(i), missing, to);
-    } else {
-      Vector<In> v;  // in their own type, as values to be replaced take registers
+    } else if constexpr (M::reads_bias) {
+      // Most have both parameters, so missing ones are made in few registers. Of one parameter this is slower.
+      Vector<In> v;
 #pragma unroll
       for (In& e : v.e) e = Narrow<In, Word>::from(missing);
       auto raw = bit_cast<uint4>(v);
       if (parameters != nullptr) raw = load16_kept(static_cast<const In*>(parameters) + at);
       widen_vector<In>(raw, to);
+    } else if (parameters != nullptr) {
+      widen_vector<In>(load16_kept(static_cast<const In*>(parameters) + at), to);
+    } else {
+#pragma unroll
+      for (int e = 0; e < V; ++e) to[e] = missing;
     }
   }
 

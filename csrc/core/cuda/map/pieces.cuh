@@ -70,17 +70,13 @@ class LanePieces {
   __device__ __forceinline__ void settle(const Piece& p, const MapStrides& place) const {
     if constexpr (are_unaligned) align(p, place);
     if constexpr (M::adds_second) {
-      add_second(p, static_cast<In*>(a_.sum) + place.out + first_of(p, a_.along.out));
+      add_second(p, static_cast<In*>(a_.sum) + place.out + p.first * a_.along.out);
     } else if constexpr (M::takes_mask) {
       if (a_.mask != nullptr) mask_out(p, a_.mask + place.mask + p.first * a_.along.mask);
     }
   }
 
  protected:
-  // Where a piece begins in a row. Neighbours in it lie side by side, but where elements are read one at a time.
-  static __device__ __forceinline__ int64_t first_of(const Piece& p, int64_t stride) {
-    return places == Places::Any ? p.first * stride : p.first;
-  }
   // Of load i, behind the first place.
   __device__ __forceinline__ int place_of(int i) const { return is_short ? (i * V) << a_.log_lanes : i * kWarp * V; }
   // Whether the row has all places of the lane's loads, as most have: code without branches keeps more on the way.
@@ -151,7 +147,7 @@ class LanePieces {
   }
 
   __device__ __forceinline__ void copy(const Piece& p, const In* row, int64_t stride, uint4* to) const {
-    row += first_of(p, stride);
+    row += places == Places::Any ? p.first * stride : p.first;  // else neighbours lie side by side
     if constexpr (are_unaligned) {
       copy_unaligned(p, row, to);
     } else if constexpr (are_vectors) {
