@@ -191,10 +191,8 @@ def exact_blocks(results: dict) -> dict[str, str]:
 
 def exact_cpu(results: dict) -> str:
     """docs/exact.md's block on the CPU."""
-    host = results["machine"]
-    shown = [t for t in results["targets"] if "exact" in t["what"]]
-    command = "`python -m benchmarks --device cpu --suite exact --threads 1`"
-    return f"{command} on {host['cpu']}, PyTorch {host['torch']}:\n\n{targets(shown)}"
+    command = f"`python -m benchmarks --device cpu --suite exact --threads 1` on {machine.line(results['machine'])}"
+    return f"{command}:\n\n{targets([t for t in results['targets'] if 'exact' in t['what']])}"
 
 
 def ways(rows: list[dict]) -> str:

@@ -31,11 +31,13 @@ Plan columns_at_once(const Plan& plan, const Problem& p, const Lanes& lanes, con
 }
 
 // Whether all CTAs run at once, and leave few places empty: each lives as long as the kernel, so less of it is start
-// and end. Batches of several words, which meet for long, are better spread over more waves.
+// and end. Batches of several words, which meet for long, are better spread over more waves; tiles that take much
+// shared memory leave less of it to the caches.
 bool is_one_wave(const Plan& plan, const Problem& p, const Gpu& gpu) {
   const kernels::Types types = kernels::types_of(p);
   if (p.layout.n <= kLeaves || !(kernels::are_scalar(types) || kernels::have_plain_columns(types, plan.access)))
     return false;
+  if (2 * plan.shared_bytes > gpu.tuning.columns_shared) return false;
   const int64_t at_once = columns_batch(plan, p).ctas_at_once * kColumnsWarps * kWarp / plan.block * gpu.sms;
   return plan.grid <= at_once && 10 * plan.grid >= 9 * at_once;
 }
@@ -117,11 +119,9 @@ void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, con
       return false;
     };
     const auto has = [&](int64_t tiles) { return [=](const Plan& uncut) { return columns(uncut).tiles >= tiles; }; };
-    const auto is_lasting = [&](const Plan& uncut) {
-      return 2 * uncut.shared_bytes <= t.columns_shared && is_one_wave(uncut, p, gpu);
-    };
+    const auto fills_one_wave = [&](const Plan& uncut) { return is_one_wave(uncut, p, gpu); };
     const int64_t least = gpu.sms * t.columns_least_ctas_per_two_sms / 2;
-    if (take(is_lasting) || take(has(enough_uncut(gpu))) || take(has(least))) return;
+    if (take(fills_one_wave) || take(has(enough_uncut(gpu))) || take(has(least))) return;
   }
   int64_t across = small ? lanes.widest : lanes_for(lines ? t.columns_tile : kWarp * 16);
   across = std::min(across, std::max(power_of_two_below(std::max<int64_t>(kColumnsPartialRow / lanes.partial_bytes, 1)),
