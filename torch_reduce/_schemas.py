@@ -32,6 +32,11 @@ class Operator:
         """Whether it takes ``where=``."""
         return "where" in self.packet.overloads()
 
+    @property
+    def reduces_none(self) -> bool:
+        """Whether an empty list of dims means none of them, and not all."""
+        return reduces_none(self.packet.default)
+
     def has_exact(self, dtype: torch.dtype) -> bool:
         """Whether it has a mode ``"exact"`` for elements of ``dtype``, which the library refuses otherwise.
 
@@ -44,6 +49,11 @@ class Operator:
         except NotImplementedError:
             return False
         return True
+
+
+def reduces_none(op: torch._ops.OpOverload) -> bool:
+    """Whether the overload of a reduction takes an empty list of dims for none of them, and not for all."""
+    return op(torch.empty(3, device="meta"), []).shape[:1] == (3,)
 
 
 def _operators(scans: bool) -> dict[str, Operator]:

@@ -174,6 +174,8 @@ def compare(
     has_exact = operator.has_exact(x.dtype)
     modes = ["deterministic", *(["atomic"] if operator.takes_dtype else []), *(["exact"] if has_exact else [])]
     with torch.no_grad(), torch.cuda.device(x.device) if x.is_cuda else contextlib.nullcontext():
+        if operator.reduces_none and wanted is not None and not isinstance(wanted, int) and len(wanted) == 0:
+            x, wanted = x.unsqueeze(-1), [-1]
         ours = {mode: _of_mode(op, mode, wanted, options) for mode in modes}
         result = _as_one(ours["deterministic"](x))  # which refuses what is wrong
         dims = [int(d) for d in reduced_dims(x.ndim, wanted)]

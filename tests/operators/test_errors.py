@@ -6,9 +6,11 @@ import pytest
 import torch
 
 import torch_reduce
+from torch_reduce._twins import twin_of
 from torch_reduce.testing import (
     OPS,
     function_of,
+    gives_index,
     gives_pair,
     output_dtype,
     result_shape,
@@ -150,7 +152,12 @@ def test_extreme_over_an_empty_dim(op, shape, dim, device):
 @pytest.mark.parametrize("dim", [None, []], ids=str)
 def test_extreme_of_nothing(op, dim, device):
     x = torch.empty(0, 3, device=device)
-    both(op, RuntimeError, [op, "dim"], x, dim, out=torch.tensor(7, dtype=output_dtype(op, x.dtype), device=device))
+    out = torch.tensor(7, dtype=output_dtype(op, x.dtype), device=device)
+    error = IndexError if gives_index(op) else RuntimeError  # as torch's
+    both(op, error, [op, "dim"], x, dim, out=out)
+    with pytest.raises(error) as caught:
+        getattr(torch, op, twin_of(op))(x)
+    assert caught.type is error
 
 
 @every_op

@@ -1,11 +1,12 @@
 """From the arguments of a function to a call of its operator."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
 
+from .._schemas import reduces_none
 from ..arguments import Dims, TorchNames, read
 from ..jagged import is_jagged, reduce_jagged
 
@@ -82,6 +83,8 @@ def _call_jagged(
 ) -> Tensor:
     if out is not None:
         raise NotImplementedError(f"{_name_of(op)}: no out= for nested tensors")
+    if dims is not None and not isinstance(dims, int) and len(dims) == 0 and reduces_none(op.default):
+        return _call_jagged(op, cast("NestedTensor", x.unsqueeze(-1)), [-1], False, out, keywords)
     call = lambda x, dims, keepdim: op.default(x, dims, keepdim, **keywords)  # noqa: E731
     return reduce_jagged(_name_of(op).removeprefix("reduce::"), call, x, dims, keepdim)
 

@@ -101,7 +101,8 @@ def argmax(
         int64 tensor on the device of ``x``.
 
     Raises:
-        IndexError, RuntimeError, NotImplementedError: as in :func:`amax`.
+        IndexError: as in :func:`amax`; or ``x`` has no elements and no dim is given.
+        RuntimeError, NotImplementedError: as in :func:`amax`.
     """
     return call(ops.argmax, x, dim, keepdim, out, names)
 

@@ -47,7 +47,8 @@ def any(
 
     Args:
         x: tensor of any shape and strides.
-        dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
+        dim: dim or dims to reduce, each in [-x.ndim, x.ndim). None for all of them. An empty list, as in torch, for
+            none: the result has the shape of ``x``.
         keepdim: whether reduced dims stay, with size 1.
         out: written to and returned; of the result's dtype, else as in :func:`sum`.
 

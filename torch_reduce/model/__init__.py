@@ -45,9 +45,16 @@ def rows(x: Tensor, dim: Dims = None) -> Tensor:
 
 def result_shape(shape: Sequence[int], dim: Dims = None, keepdim: bool = False, *, op: str = "sum") -> tuple[int, ...]:
     """The shape of the result. Of two, the last dim holds both."""
+    if _reduces_none(op, dim):
+        return tuple(shape)
     reduced = reduced_dims(len(shape), dim)
     kept = tuple(1 if d in reduced else s for d, s in enumerate(shape) if keepdim or d not in reduced)
     return (*kept, 2) if MEANING[op].gives_pair else kept
+
+
+def _reduces_none(op: str, dim: Dims) -> bool:
+    """Whether each element is a result of its own."""
+    return MEANING[op].reduces_none and dim is not None and not isinstance(dim, int) and len(dim) == 0
 
 
 def model(
@@ -65,6 +72,8 @@ def model(
     dim holds both. ``count``, of the result's shape, is what is divided by in place of the number of elements. Complex
     elements are for ``sum``, ``mean``, ``sumsq`` and norms of order 2; those of float8 convert to float32 first.
     """
+    if _reduces_none(op, dim):
+        return model(x.unsqueeze(-1), -1, op=op)
     if x.is_complex():
         return _of_parts(x, dim, keepdim, op=op, dtype=dtype, count=count)
     if is_float8(x.dtype):

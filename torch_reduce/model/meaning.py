@@ -63,6 +63,11 @@ class Meaning:
         return self.index or bool(self.extremes)
 
     @property
+    def reduces_none(self) -> bool:
+        """Whether an empty list of dims means none of them, as in torch's function, and not all."""
+        return self.result is _truth
+
+    @property
     def gives_pair(self) -> bool:
         """Whether there are two results, in the last dim."""
         return self.second is not None or len(self.extremes) == 2

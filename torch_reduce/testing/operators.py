@@ -70,6 +70,11 @@ def gives_index(op: str) -> bool:
     return MEANING[op].index
 
 
+def reduces_none(op: str) -> bool:
+    """Whether an empty list of dims means none of them, and not all."""
+    return REDUCTIONS[op].reduces_none
+
+
 def has_gradient(op: str) -> bool:
     """Whether it has one: not where the result is an index, a count or a truth."""
     return not (MEANING[op].index or (MEANING[op].tests and MEANING[op].integers))

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch._ops import OpOverload
 
+from .._schemas import reduces_none
 from .rule import Rule, batched
 
 
@@ -21,6 +22,8 @@ def _refuse_wrong_dims(
 
 
 def reduction_rule(op: OpOverload) -> Rule:
+    takes_none = reduces_none(op)
+
     def rule(
         info: Any,
         in_dims: Sequence[int],
@@ -36,7 +39,7 @@ def reduction_rule(op: OpOverload) -> Rule:
         if rank == 0:  # an empty list would mean every dim, the batch included
             self, dims, keepdim = self.unsqueeze(1), [1], False
         else:
-            chosen = range(rank) if dim is None or len(dim) == 0 else dim
+            chosen = range(rank) if dim is None or (len(dim) == 0 and not takes_none) else dim
             dims = [d + 1 if d >= 0 else d for d in chosen]
         return op(self, dims, keepdim, **options), 0
 

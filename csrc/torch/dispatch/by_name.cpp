@@ -62,6 +62,13 @@ Request request_by_name(c10::string_view op, at::IntArrayRef dim, bool keepdim, 
 }
 
 at::Tensor call_by_name(const Request& r, const at::Tensor& self) {
+  if (reduces_none(r)) {  // there is at least one dim: each element is a row
+    Request of_elements = r;
+    const int64_t last = self.dim();
+    of_elements.dim = at::IntArrayRef(last);
+    of_elements.keepdim = false;
+    return call_by_name(of_elements, self.unsqueeze(-1));
+  }
   return by_name().call(self, name(r), list_of(r.dim, self.dim()), r.keepdim, r.dtype ? name_of(*r.dtype) : "", r.mode,
                         r.correction);
 }

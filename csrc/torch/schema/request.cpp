@@ -27,8 +27,9 @@ void check_not_empty(const Request& r, at::SymIntArrayRef sizes, const DimMask& 
   const bool all = !r.dim.has_value() || r.dim->empty();
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (!mask.reduced[d] || !is_zero(sizes[d])) continue;
-    TORCH_CHECK(!all, "reduce::", name(r), ": an empty tensor has no ", name(r),
-                "; name dims of non-zero size with dim=");
+    constexpr const char *kNothing = ": an empty tensor has no ", *kAdvice = "; name dims of non-zero size with dim=";
+    TORCH_CHECK_INDEX(!all || !traits_of(r.op).needs_index, "reduce::", name(r), kNothing, name(r), kAdvice);
+    TORCH_CHECK(!all, "reduce::", name(r), kNothing, name(r), kAdvice);
     constexpr const char* kWhy = " has size 0, but a reduced dim needs at least one element";
     TORCH_CHECK(!traits_of(r.op).refuses_integers, "reduce::", name(r), ": dim ", d, kWhy);  // of norms, as torch's
     TORCH_CHECK_INDEX(false, "reduce::", name(r), ": dim ", d, kWhy);
@@ -81,10 +82,14 @@ std::optional<Scan> find_scan(c10::string_view scan) {
   return std::nullopt;
 }
 
+bool reduces_none(const Request& r) {
+  return traits_of(r.op).gives == Gives::Truth && r.dim.has_value() && r.dim->empty();
+}
+
 DimMask reduced_dims(const Request& r, int64_t ndim) {
   TORCH_CHECK(ndim <= kMaxDims, "reduce::", name(r), ": a tensor has at most ", kMaxDims, " dims, got ", ndim);
   DimMask mask;
-  const bool all = !r.dim.has_value() || r.dim->empty();
+  const bool all = !r.dim.has_value() || (r.dim->empty() && !reduces_none(r));
   for (int64_t d = 0; d < ndim; ++d) mask.reduced[d] = all;
   if (all) return mask;
   bool seen[kMaxDims] = {};  // beside the mask, as a 0-d tensor has a dim 0 too

@@ -38,7 +38,10 @@ struct DimMask {
   bool reduced[kMaxDims];
 };
 
-// None and [] mean all dims, as for torch.sum. IndexError, or RuntimeError for a repeated dim.
+// Whether no dim is reduced: [] means so to those that give a truth, as to torch.any and torch.all.
+bool reduces_none(const Request& request);
+
+// None means all dims, and so does [] elsewhere, as for torch.sum. IndexError, or RuntimeError for a repeated dim.
 DimMask reduced_dims(const Request& request, int64_t ndim);
 
 // The operator of this name, else ValueError; the scan, if there is one.
