@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, SupportsIndex, TypedDict, cast
+from typing import Any, Literal, SupportsFloat, SupportsIndex, TypedDict, cast
 
 import torch
 from torch import Tensor
@@ -16,6 +16,9 @@ to Python: an int, an integer of NumPy, a 0-d tensor of integers."""
 DType = torch.dtype | type
 """An output type: ``torch.float32``, or as in torch ``float``, ``int`` or ``bool`` for their torch types."""
 
+
+Real = SupportsFloat
+"""An order or a correction: an int, a float or a bool, a number of NumPy, a 0-d tensor that wants no gradient."""
 
 Mode = Literal["deterministic", "atomic", "exact"]
 """The promise about a result's bits."""
@@ -32,6 +35,14 @@ class TorchNames(TypedDict, total=False):
 _OF_PYTHON: dict[type, torch.dtype] = {float: torch.float64, int: torch.int64, bool: torch.bool}
 
 
+def _as_number(given: Any) -> Any:
+    """The number that NumPy or a 0-d tensor holds; anything else as it is, and so what would have a gradient. Under
+    Dynamo, a 0-d array or tensor stays one."""
+    if torch.compiler.is_compiling() or isinstance(given, int | float) or getattr(given, "ndim", None) != 0:
+        return given
+    return given if getattr(given, "requires_grad", False) else given.item()
+
+
 def _as_dim(dim: Any) -> int | torch.SymInt:
     """Anything that is an integer to Python. What Dynamo shows as a 0-d array or tensor becomes one in the operator.
 
@@ -39,12 +50,13 @@ def _as_dim(dim: Any) -> int | torch.SymInt:
         TypeError: it is none, or a bool.
         IndexError: no tensor has so many dims.
     """
+    dim = _as_number(dim)
     if torch.compiler.is_compiling():
         if type(dim) is int or isinstance(dim, torch.SymInt) or getattr(dim, "ndim", None) == 0:
             return dim
     elif isinstance(dim, torch.SymInt):
         return dim
-    elif type(dim) is not bool and getattr(dim, "dtype", None) != torch.bool:
+    elif type(dim) is not bool:
         index = operator.index(dim)
         if abs(index) >> 63 == 0:
             return index
@@ -113,7 +125,7 @@ def as_mode(mode: Mode) -> Mode:
     return mode
 
 
-def as_correction(correction: float | None, unbiased: bool | None) -> float | None:
+def as_correction(correction: Real | None, unbiased: bool | None) -> float | None:
     """The correction, which torch's older name may give.
 
     Raises:
@@ -126,15 +138,18 @@ def as_correction(correction: float | None, unbiased: bool | None) -> float | No
     return int(unbiased)
 
 
-def as_real(name: str, number: float) -> float:
-    """The order of a norm, or a correction.
+def as_real(name: str, number: Real) -> float:
+    """The order of a norm, or a correction: as torch has it, any real number, of NumPy and in a 0-d tensor too.
 
     Raises:
         TypeError: it is no real number.
     """
-    if isinstance(number, bool) or not isinstance(number, int | float | torch.SymInt | torch.SymFloat):
-        raise TypeError(f"reduce: {name} is a real number, got {number!r}")
-    return number
+    real = _as_number(number)
+    if torch.compiler.is_compiling() and getattr(real, "ndim", None) == 0:
+        real = real.item()  # the operator takes no tensor for it: the graph ends here
+    if isinstance(real, int | float | torch.SymInt | torch.SymFloat):
+        return cast(float, int(real) if isinstance(real, bool) else real)
+    raise TypeError(f"reduce: {name} is a real number, got {number!r}")
 
 
 def renamed(x: Tensor | None, dim: Dims, keepdim: bool, names: Mapping[str, Any]) -> tuple[Tensor | None, Any, bool]:

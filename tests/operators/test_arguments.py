@@ -2,6 +2,8 @@
 
 import inspect
 import math
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -147,11 +149,37 @@ def test_dtype_and_mode_of_another_type(op):
         refuses("mode is 'deterministic', ", lambda: torch_reduce.explain(x, 1, op=op, mode=mode))  # noqa: B023
 
 
+NUMBERS = [np.int64, np.uint8, np.float16, np.float32, np.float64, np.bool_, bool, np.array, torch.tensor]
+NUMBERS += [partial(torch.tensor, dtype=dtype) for dtype in (torch.float32, torch.float64, torch.int32, torch.bool)]
+NO_NUMBERS = ["1", [1], 1j, np.complex64(1), torch.tensor(1j), torch.tensor([1.0]), np.array([1.0]), Fraction(1)]
+NO_NUMBERS += [torch.tensor(1.0, requires_grad=True)]  # which would have no gradient
+
+
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean", "norm"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_numbers_are_corrections_and_orders(name, number):
+    """As in torch, of NumPy and in 0-d tensors too, and bools."""
+    x, function = fill((3, 40), torch.float32), getattr(torch_reduce, name)
+    key = "ord" if name == "norm" else "correction"
+    expected = function(x, dim=1, **{key: number})
+    for make in NUMBERS:
+        found = function(x, dim=1, **{key: make(number)})
+        for a, b in zip(found, expected, strict=True):
+            assert_same_bits(a, b, str(make))
+    for make in (float, np.float32, torch.tensor):
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda x: function(x, dim=1, **{key: make(float(number))}), backend="aot_eager")  # noqa: B023
+        for a, b in zip(compiled(x), expected, strict=True):
+            assert_same_bits(a, b, f"compiled: {make}")
+
+
 def test_other_arguments_of_another_type():
     x = torch.ones(2, 3)
     for op in ("var", "std", "var_mean", "std_mean"):
-        for correction in ("1", True, [1]):
+        for correction in NO_NUMBERS:
             refuses("correction is a real number, ", lambda: function_of(op)(x, correction=correction))  # noqa: B023
+    for order in (*NO_NUMBERS, None):
+        refuses("ord is a real number, ", lambda: torch_reduce.norm(x, order))  # noqa: B023
     for op in (torch_reduce.mean, None):
         refuses("op is the name of ", lambda: torch_reduce.explain(x, op=op))  # noqa: B023
     acc = torch_reduce.exact_accumulate(x)

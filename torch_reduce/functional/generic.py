@@ -6,7 +6,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._schemas import Operator
-from ..arguments import Dims, DType, Mode, TorchNames, as_correction, as_dtype, as_mode, as_real
+from ..arguments import Dims, DType, Mode, Real, TorchNames, as_correction, as_dtype, as_mode, as_real
 from .call import call
 from .extremes import amax
 from .moments import var
@@ -44,7 +44,7 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         x: Tensor | None = None,
         dim: Dims = None,
         *,
-        correction: float | None = None,
+        correction: Real | None = None,
         keepdim: bool = False,
         unbiased: bool | None = None,
         out: Tensor | None = None,
@@ -57,7 +57,7 @@ def function_of(operator: Operator) -> Callable[..., Tensor]:
         dim: Dims = None,
         keepdim: bool = False,
         *,
-        ord: float = 2,
+        ord: Real = 2,
         dtype: DType | None = None,
         mode: Mode = "deterministic",
         out: Tensor | None = None,

@@ -4,7 +4,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._fast_calls import fast
-from ..arguments import Dims, TorchNames, as_correction
+from ..arguments import Dims, Real, TorchNames, as_correction
 from .call import call, call_pair, ops
 
 
@@ -13,7 +13,7 @@ def var(
     x: Tensor | None = None,
     dim: Dims = None,
     *,
-    correction: float | None = None,
+    correction: Real | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
     where: Tensor | None = None,
@@ -56,7 +56,7 @@ def std(
     x: Tensor | None = None,
     dim: Dims = None,
     *,
-    correction: float | None = None,
+    correction: Real | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
     where: Tensor | None = None,
@@ -75,7 +75,7 @@ def var_mean(
     x: Tensor | None = None,
     dim: Dims = None,
     *,
-    correction: float | None = None,
+    correction: Real | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
     **names: Unpack[TorchNames],
@@ -102,7 +102,7 @@ def std_mean(
     x: Tensor | None = None,
     dim: Dims = None,
     *,
-    correction: float | None = None,
+    correction: Real | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
     **names: Unpack[TorchNames],

@@ -4,14 +4,14 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from .._fast_calls import fast
-from ..arguments import Dims, DType, Mode, TorchNames, as_dtype, as_mode, as_real
+from ..arguments import Dims, DType, Mode, Real, TorchNames, as_dtype, as_mode, as_real
 from .call import call, ops
 
 
 @fast
 def norm(
     x: Tensor | None = None,
-    ord: float = 2,
+    ord: Real = 2,
     dim: Dims = None,
     keepdim: bool = False,
     *,
