@@ -1,6 +1,7 @@
 """mode="exact" as an operator: what it refuses, `out`, gradients, transforms, compilation and the plan."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -71,3 +72,16 @@ def test_explain(device):
     assert plan.mode == "exact" and plan.n == 3000 and plan.outputs == 40
     assert plan.scratch_bytes <= 4 << 20
     assert "exact" in str(plan)
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "sumsq", "dot", "prod", "logsumexp", "nansum", "nanmean", "norm2"])
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+def test_docstrings_say_which_elements_have_it(op, dtype):
+    words = re.search(r"\n +mode: (.*?)\n +\w+:", getattr(torch_reduce, op).__doc__, re.DOTALL)[1]
+    x = fill((30,), dtype)
+    try:
+        getattr(torch_reduce, op)(*((x, x) if op == "dot" else (x,)), mode="exact")
+    except NotImplementedError:
+        assert '``"exact"`` is for sums and means' in words
+    else:
+        assert words.endswith('``"deterministic"``, ``"atomic"`` or ``"exact"``.')

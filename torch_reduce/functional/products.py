@@ -71,7 +71,7 @@ def sumsq(
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
         dtype: output type, as in :func:`sum`; of complex elements a floating one, or the complex one of such parts.
-        mode: ``"deterministic"``, ``"atomic"`` or, not for float64, ``"exact"``.
+        mode: ``"deterministic"``, ``"atomic"`` or ``"exact"``.
         where: as in :func:`sum`.
         out: written to and returned, as in :func:`sum`.
 
@@ -109,7 +109,7 @@ def dot(
         dim: dim or dims of the broadcast shape to reduce, each in [-ndim, ndim).
         keepdim: whether reduced dims stay, with size 1.
         dtype: output type, as in :func:`sum`.
-        mode: ``"deterministic"``, ``"atomic"`` or, not for float64, ``"exact"``.
+        mode: ``"deterministic"``, ``"atomic"`` or ``"exact"``.
         out: written to and returned, as in :func:`sum`. It costs a copy of the result.
 
     Returns:
