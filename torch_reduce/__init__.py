@@ -14,7 +14,7 @@ here are thin typed names for them. Three modes, three promises:
 from ._library import BuildInfo, __version__, build_info, cmake_prefix_path  # loads the library, so it comes first
 
 # isort: split
-from . import functional, scans, selection
+from . import functional, results, scans, selection
 from . import nn as nn
 from .arguments import Mode
 from .comparison import Comparison, ComparisonRow, compare
@@ -22,6 +22,7 @@ from .exact import exact_accumulate, exact_normalize, exact_round
 from .functional import *  # noqa: F403 (the registered operators)
 from .nn.patching import Patch, patch, unpatch
 from .plan import Plan, explain
+from .results import *  # noqa: F403
 from .scans import *  # noqa: F403 (the registered scans)
 from .selection import *  # noqa: F403
 from .vmap import register as _register_vmap
@@ -47,6 +48,7 @@ __all__ = [
     "unpatch",
 ]
 __all__ += functional.__all__
+__all__ += results.__all__
 __all__ += scans.__all__
 __all__ += selection.__all__
 

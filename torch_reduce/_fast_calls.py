@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -26,10 +27,13 @@ _module = _load()
 def fast(function: _Function) -> _Function:
     """A function that calls the operator of its name in ``torch.ops.reduce`` itself where nothing is out of the
     ordinary: plain tensors, arguments of the types that stand in their schema, and no mode, transform or compiler that
-    is to see the call. All else it leaves to ``function``, whose signature and results it has."""
+    is to see the call. All else it leaves to ``function``, whose signature and results it has: two of them in the class
+    that it is annotated with."""
     if _module is None:
         return function
-    call = _module.bind(function.__name__, function)
+    result = inspect.signature(function).return_annotation
+    named = (result,) if isinstance(result, type) and issubclass(result, tuple) else ()
+    call = _module.bind(function.__name__, function, *named)
 
     @functools.wraps(function)
     def either(*arguments: Any, **options: Any) -> Any:

@@ -101,6 +101,20 @@ def as_scanned_dim(dim: SupportsIndex | None) -> int | torch.SymInt:
         raise TypeError(f"reduce: dim is an int, got {dim!r}") from None
 
 
+def as_count(name: str, count: SupportsIndex | None) -> int | torch.SymInt:
+    """How many: anything that is an integer to Python, as a dim is.
+
+    Raises:
+        TypeError: it is none.
+    """
+    number = _as_number(count)
+    if type(number) is int or isinstance(number, torch.SymInt):
+        return number
+    if torch.compiler.is_compiling() and getattr(number, "ndim", None) == 0:
+        return cast(int, number)
+    raise TypeError(f"reduce: {name} is an int, got {count!r}")
+
+
 def as_dtype(dtype: DType | None) -> torch.dtype | None:
     """A type of Python becomes torch's.
 

@@ -16,7 +16,8 @@ from typing_extensions import Unpack
 
 from ._fast_calls import fast
 from .arguments import DType, as_dtype, as_scanned_dim, check, renamed
-from .functional.call import ops, run
+from .functional.call import as_pair, ops, run
+from .results import ValuesAndIndices
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 
@@ -58,20 +59,13 @@ def _call_pair(
     dim: SupportsIndex | None,
     out: tuple[Tensor, Tensor] | None,
     names: TorchNames,
-) -> tuple[Tensor, Tensor]:
+) -> ValuesAndIndices:
     x, dim = with_torch_names(x, dim, names)
     x, scanned = check(x, False), as_scanned_dim(dim)
     if out is None:
-        return op.default(x, scanned)
+        return ValuesAndIndices(*op.default(x, scanned))
     values, indices = as_pair(out)
-    return op.out(x, scanned, values=values, indices=indices)
-
-
-def as_pair(out: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """The values and the indices of ``out=``."""
-    if not isinstance(out, (tuple, list)) or len(out) != 2 or not all(isinstance(t, Tensor) for t in out):
-        raise TypeError(f"reduce: out is a tuple of two tensors, values and indices, got {type(out).__name__}")
-    return out[0], out[1]
+    return ValuesAndIndices(*op.out(x, scanned, values=values, indices=indices))
 
 
 @fast
@@ -173,7 +167,7 @@ def cummax(
     *,
     out: tuple[Tensor, Tensor] | None = None,
     **names: Unpack[TorchNames],
-) -> tuple[Tensor, Tensor]:
+) -> ValuesAndIndices:
     """The largest of the elements of ``x`` along ``dim`` up to each of them, and where it stands.
 
     A value is that of :func:`amax`: NaN wins over every number, and +0 over -0. An index is that of the last of the
@@ -187,14 +181,15 @@ def cummax(
             :func:`cumsum`.
 
     Returns:
-        Two tensors of the shape of ``x``, contiguous, on its device: values of its dtype, and int64 indices.
+        ``values``, of the dtype of ``x``, and ``indices``, int64: a named tuple of two tensors of the shape of ``x``,
+        contiguous, on its device.
 
     Raises:
         IndexError, TypeError, RuntimeError, NotImplementedError: as in :func:`cumsum`.
 
     Examples:
         >>> torch_reduce.cummax(torch.tensor([1, 3, 2, 3]), 0)
-        (tensor([1, 3, 3, 3]), tensor([0, 1, 1, 3]))
+        ValuesAndIndices(values=tensor([1, 3, 3, 3]), indices=tensor([0, 1, 1, 3]))
     """
     return _call_pair(ops.cummax, x, dim, out, names)
 
@@ -206,7 +201,7 @@ def cummin(
     *,
     out: tuple[Tensor, Tensor] | None = None,
     **names: Unpack[TorchNames],
-) -> tuple[Tensor, Tensor]:
+) -> ValuesAndIndices:
     """The smallest of the elements of ``x`` along ``dim`` up to each of them, and where it stands.
 
     A value is that of :func:`amin`: NaN wins over every number, and -0 over +0. All else is as in :func:`cummax`.

@@ -6,22 +6,24 @@ import torch
 from torch import Tensor
 from typing_extensions import Unpack
 
-from .arguments import as_scanned_dim, check
-from .scans import TorchNames, as_pair, with_torch_names
+from .arguments import as_count, as_scanned_dim, check
+from .functional.call import as_pair
+from .results import ValuesAndIndices
+from .scans import TorchNames, with_torch_names
 
 __all__ = ["topk"]
 
 
 def topk(
     x: Tensor | None = None,
-    k: int | torch.SymInt | None = None,
+    k: SupportsIndex | None = None,
     dim: SupportsIndex | None = None,
     largest: bool = True,
     sorted: bool = True,
     *,
     out: tuple[Tensor, Tensor] | None = None,
     **names: Unpack[TorchNames],
-) -> tuple[Tensor, Tensor]:
+) -> ValuesAndIndices:
     """The ``k`` largest elements of ``x`` along ``dim``, in descending order, and where they stand.
 
     Of equal elements the first one comes first, and zeros of both signs are equal; NaN is larger than every number. So
@@ -38,8 +40,8 @@ def topk(
         out: two tensors, for the values and the indices, which are written to and returned.
 
     Returns:
-        Two tensors on the device of ``x``, of its shape but for ``k`` at ``dim``: values of its dtype, and int64
-        indices.
+        ``values``, of the dtype of ``x``, and ``indices``, int64: a named tuple of two tensors on the device of ``x``,
+        of its shape but for ``k`` at ``dim``.
 
     Raises:
         IndexError: the dim is out of range.
@@ -50,13 +52,12 @@ def topk(
 
     Examples:
         >>> torch_reduce.topk(torch.tensor([1, 3, 2, 3]), 3)
-        (tensor([3, 3, 2]), tensor([1, 3, 2]))
+        ValuesAndIndices(values=tensor([3, 3, 2]), indices=tensor([1, 3, 2]))
     """
     x, dim = with_torch_names(x, dim, names)
-    if isinstance(k, bool) or not isinstance(k, (int, torch.SymInt)):
-        raise TypeError(f"reduce: k is an int, got {k!r}")
+    k = as_count("k", k)
     x, dim = check(x, False), -1 if dim is None else as_scanned_dim(dim)
     if out is None:
-        return torch.ops.reduce.topk(x, k, dim, largest)
+        return ValuesAndIndices(*torch.ops.reduce.topk(x, k, dim, largest))
     values, indices = as_pair(out)
-    return torch.ops.reduce.topk.out(x, k, dim, largest, values=values, indices=indices)
+    return ValuesAndIndices(*torch.ops.reduce.topk.out(x, k, dim, largest, values=values, indices=indices))

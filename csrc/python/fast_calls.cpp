@@ -40,6 +40,7 @@ struct Function {
   std::array<bool, kNames> takes;
   Py_ssize_t positional;
   PyObject* python;
+  PyObject* named = nullptr;  // of two results: the class of tuples that holds them
 };
 
 constexpr const char* kFunction = "torch_reduce.Function";
@@ -157,6 +158,16 @@ struct WithoutGil {
   ~WithoutGil() { PyEval_RestoreThread(state); }
 };
 
+PyObject* as_named(PyObject* type, PyObject* both) {
+  if (!type || !both) return both;
+  static const auto make = reinterpret_cast<newfunc>(PyType_GetSlot(&PyTuple_Type, Py_tp_new));
+  PyObject* arguments = PyTuple_Pack(1, both);
+  Py_DECREF(both);
+  PyObject* named = arguments ? make(reinterpret_cast<PyTypeObject*>(type), arguments, nullptr) : nullptr;
+  Py_XDECREF(arguments);
+  return named;
+}
+
 PyObject* wrap(std::tuple<at::Tensor, at::Tensor> pair) {
   auto& [first, second] = pair;
   PyObject *one = THPVariable_Wrap(std::move(first)), *other = THPVariable_Wrap(std::move(second));
@@ -202,7 +213,7 @@ PyObject* call_function(PyObject* self, PyObject* const* values, Py_ssize_t posi
   }
   try {
     const at::Tensor x = tensor_of(given[kX]);  // held, as another thread may drop it while this one is without the GIL
-    return f.is_pair ? run(call_pair, request, x) : run(call, request, x);
+    return f.is_pair ? as_named(f.named, run(call_pair, request, x)) : run(call, request, x);
   } catch (...) {
     torch::translate_exception_to_python(std::current_exception());
     return nullptr;
@@ -212,22 +223,26 @@ PyObject* call_function(PyObject* self, PyObject* const* values, Py_ssize_t posi
 void forget(PyObject* capsule) {
   auto* f = static_cast<Function*>(PyCapsule_GetPointer(capsule, kFunction));
   Py_DECREF(f->python);
+  Py_XDECREF(f->named);
   delete f;
 }
 
 PyMethodDef call_definition = {"call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_function)),
                                METH_FASTCALL | METH_KEYWORDS, nullptr};
 
-// bind(name, function): the operator of this name, called as `function` is.
+// bind(name, function, named): the operator of this name, called as `function` is. Two results it gives in the class
+// `named`, where one is given.
 PyObject* bind(PyObject*, PyObject* arguments) {
   const char* name = nullptr;
-  PyObject* python = nullptr;
-  if (!PyArg_ParseTuple(arguments, "sO", &name, &python)) return nullptr;
+  PyObject *python = nullptr, *named = nullptr;
+  if (!PyArg_ParseTuple(arguments, "sO|O!", &name, &python, &PyType_Type, &named)) return nullptr;
   try {
     auto f = std::make_unique<Function>(describe(name));
     PyObject* capsule = PyCapsule_New(f.get(), kFunction, forget);
     if (!capsule) return nullptr;
     Py_INCREF(python);
+    Py_XINCREF(named);
+    f->named = named;
     f.release()->python = python;
     PyObject* bound = PyCFunction_NewEx(&call_definition, capsule, nullptr);
     Py_DECREF(capsule);

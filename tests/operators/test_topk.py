@@ -3,6 +3,7 @@ the instruction set."""
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -124,6 +125,16 @@ def test_scalars_and_empty_tensors(device):
         )
 
 
+def test_counts_of_numpy_and_in_tensors(device):
+    x = fill((3, 40), torch.float32).to(device)
+    for k in (np.int64(5), np.array(5), torch.tensor(5)):
+        for found, expected in zip(torch_reduce.topk(x, k), torch_reduce.topk(x, 5), strict=True):
+            assert_same_bits(found, expected)
+    for k in (True, np.float32(5), torch.tensor(5.0), torch.tensor([5]), "5"):
+        with pytest.raises(TypeError, match="k is an int, got "):
+            torch_reduce.topk(x, k)
+
+
 def test_errors(device):
     x = torch.ones(2, 3, device=device)
     for k in (-1, 4):
@@ -181,7 +192,7 @@ def test_out(device):
     bits = torch.empty(3, 7, dtype=torch.int64, device=device)
     with pytest.raises(RuntimeError, match="values and indices share memory"):
         torch_reduce.topk(x.long(), 7, 1, out=(bits, bits))
-    with pytest.raises(TypeError, match="out is a tuple of two tensors, values and indices, got Tensor"):
+    with pytest.raises(TypeError, match="out is a tuple of two tensors, got Tensor"):
         torch_reduce.topk(x, 7, 1, out=fitting[0])
 
 

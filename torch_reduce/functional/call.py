@@ -1,7 +1,7 @@
 """From the arguments of a function to a call of its operator."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch.nested._internal.nested_tensor import NestedTensor
 
 ops = torch.ops.reduce
+_Pair = TypeVar("_Pair")
 
 
 def run(op: torch._ops.OpOverloadPacket, out: Tensor | None, *arguments: Any, **options: Any) -> Tensor:
@@ -41,16 +42,36 @@ def call(
 
 
 def call_pair(
+    kind: Callable[[Tensor, Tensor], _Pair],
     op: torch._ops.OpOverloadPacket,
+    both_op: torch._ops.OpOverloadPacket,
     x: Tensor | None,
     dim: Dims,
     keepdim: bool,
+    out: tuple[Tensor, Tensor] | None,
     names: TorchNames,
     **options: Any,
-) -> tuple[Tensor, Tensor]:
-    """The same of an operator of two results, which gives both in the last dim of one tensor."""
-    both = call(op, x, dim, keepdim, None, names, **options)
-    return both.select(-1, 0), both.select(-1, 1)
+) -> _Pair:
+    """The same of an operator of two results; ``both_op`` gives both in the last dim of one tensor."""
+    if out is not None:
+        first, second = as_pair(out)
+        x, dims, keepdim = read(x, dim, keepdim, names, takes_jagged=True)
+        if x.is_nested:
+            raise NotImplementedError(f"{_name_of(op)}: no out= for nested tensors")
+        return kind(*op.out(x, dims, keepdim, **options, out0=first, out1=second))
+    both = call(both_op, x, dim, keepdim, None, names, **options)
+    return kind(both.select(-1, 0), both.select(-1, 1))
+
+
+def as_pair(out: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """The two of ``out=``.
+
+    Raises:
+        TypeError: they are no two tensors.
+    """
+    if not isinstance(out, (tuple, list)) or len(out) != 2 or not all(isinstance(t, Tensor) for t in out):
+        raise TypeError(f"reduce: out is a tuple of two tensors, got {type(out).__name__}")
+    return out[0], out[1]
 
 
 def _call_masked(

@@ -5,6 +5,7 @@ from typing_extensions import Unpack
 
 from .._fast_calls import fast
 from ..arguments import Dims, TorchNames
+from ..results import MinAndMax
 from .call import call, call_pair, ops
 
 
@@ -60,21 +61,28 @@ def amin(
 
 @fast
 def aminmax(
-    x: Tensor | None = None, dim: Dims = None, keepdim: bool = False, **names: Unpack[TorchNames]
-) -> tuple[Tensor, Tensor]:
+    x: Tensor | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+    **names: Unpack[TorchNames],
+) -> MinAndMax:
     """The smallest element of ``x`` over ``dim``, as :func:`amin` gives it, and the largest, from one read of ``x``.
 
-    Arguments and errors are those of :func:`amax`, without ``out``: several dims may be reduced, and all are where
-    ``dim`` is None. The gradient of each result is that of :func:`amin` or :func:`amax`.
+    Arguments and errors are those of :func:`amax`: several dims may be reduced, and all are where ``dim`` is None. The
+    gradient of each result is that of :func:`amin` or :func:`amax`. ``out`` are two tensors, which are written to, by a
+    copy of the results, and returned.
 
     Returns:
-        Two tensors on the device of ``x``, of its dtype, views of one piece of memory.
+        ``min`` and ``max``: a named tuple of two tensors on the device of ``x``, of its dtype, views of one piece of
+        memory.
 
     Examples:
         >>> torch_reduce.aminmax(torch.tensor([[3, 1], [2, 5]]), 1)
-        (tensor([1, 2]), tensor([3, 5]))
+        MinAndMax(min=tensor([1, 2]), max=tensor([3, 5]))
     """
-    return call_pair(ops._aminmax, x, dim, keepdim, names)
+    return call_pair(MinAndMax, ops.aminmax, ops._aminmax, x, dim, keepdim, out, names)
 
 
 @fast

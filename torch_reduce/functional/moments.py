@@ -5,6 +5,7 @@ from typing_extensions import Unpack
 
 from .._fast_calls import fast
 from ..arguments import Dims, Real, TorchNames, as_correction
+from ..results import DeviationAndMean, VarianceAndMean
 from .call import call, call_pair, ops
 
 
@@ -78,23 +79,27 @@ def var_mean(
     correction: Real | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
+    out: tuple[Tensor, Tensor] | None = None,
     **names: Unpack[TorchNames],
-) -> tuple[Tensor, Tensor]:
+) -> VarianceAndMean:
     """The variance, as :func:`var` gives it, and the mean, from one read of ``x``.
 
     The mean is the sum of the elements in twice their precision, divided by their number there, and rounded once to the
     type of ``x``. It is at least as good as that of :func:`mean`, whose bits it need not have.
 
-    Arguments and errors are those of :func:`var`, without ``out``.
+    Arguments and errors are those of :func:`var`, without ``where``. ``out`` are two tensors, which are written to, by
+    a copy of the results, and returned.
 
     Returns:
-        Two tensors on the device of ``x``, of its dtype, views of one piece of memory.
+        ``var`` and ``mean``: a named tuple of two tensors on the device of ``x``, of its dtype, views of one piece of
+        memory.
 
     Examples:
         >>> torch_reduce.var_mean(torch.tensor([1.0, 2.0, 4.0, 5.0]))
-        (tensor(3.3333), tensor(3.))
+        VarianceAndMean(var=tensor(3.3333), mean=tensor(3.))
     """
-    return call_pair(ops._var_mean, x, dim, keepdim, names, correction=as_correction(correction, unbiased))
+    less = as_correction(correction, unbiased)
+    return call_pair(VarianceAndMean, ops.var_mean, ops._var_mean, x, dim, keepdim, out, names, correction=less)
 
 
 @fast
@@ -105,10 +110,12 @@ def std_mean(
     correction: Real | None = None,
     keepdim: bool = False,
     unbiased: bool | None = None,
+    out: tuple[Tensor, Tensor] | None = None,
     **names: Unpack[TorchNames],
-) -> tuple[Tensor, Tensor]:
-    """The standard deviation, as :func:`std` gives it, and the mean, as :func:`var_mean` does.
+) -> DeviationAndMean:
+    """The standard deviation, as :func:`std` gives it, and the mean, as :func:`var_mean` does: ``std`` and ``mean``.
 
     Arguments, results and errors are those of :func:`var_mean`.
     """
-    return call_pair(ops._std_mean, x, dim, keepdim, names, correction=as_correction(correction, unbiased))
+    less = as_correction(correction, unbiased)
+    return call_pair(DeviationAndMean, ops.std_mean, ops._std_mean, x, dim, keepdim, out, names, correction=less)

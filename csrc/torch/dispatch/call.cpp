@@ -2,6 +2,7 @@
 
 #include <ATen/core/Formatting.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
 
 #include <array>
 
@@ -125,6 +126,9 @@ at::Tensor& redispatch(c10::DispatchKeySet keys, const Request& r, const at::Ten
 void check_takes(c10::string_view op, const at::Tensor& result, const at::Tensor& out) {
   TORCH_CHECK(out.device() == result.device(), "reduce::", op, ": out is on ", out.device(), " but the input is on ",
               result.device());
+  TORCH_CHECK(!at::GradMode::is_enabled() || !(result.requires_grad() || out.requires_grad()), "reduce::", op,
+              ": functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+              "requires grad");
   TORCH_CHECK(out.scalar_type() == result.scalar_type(), "reduce::", op, ": out has dtype ", out.scalar_type(),
               " but the result has ", result.scalar_type());
   TORCH_CHECK(out.sym_numel() == 0 || out.sym_sizes() == result.sym_sizes(), "reduce::", op, ": out has shape ",

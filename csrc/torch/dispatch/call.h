@@ -53,7 +53,7 @@ TR_SHARED std::tuple<at::Tensor, at::Tensor> call_pair(const Request& request, c
 void call_pair(const Request& scan, const at::Tensor& self, at::Tensor& first, at::Tensor& second);
 
 // With out=, of what makes its result first. RuntimeError unless `out` has the result's device, dtype and shape, or no
-// elements.
+// elements; and where a gradient is wanted.
 void check_takes(c10::string_view op, const at::Tensor& result, const at::Tensor& out);
 void write_to(at::Tensor& out, const at::Tensor& result);
 

@@ -8,31 +8,52 @@
 namespace torch_reduce {
 namespace {
 
-template <Op op>
-std::tuple<at::Tensor, at::Tensor> spread_pair(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
-                                               const std::optional<at::Scalar>& correction) {
-  return call_pair(spread_request(op, dim, keepdim, correction), self);
+using Pair = std::tuple<at::Tensor, at::Tensor>;
+using PairOut = std::tuple<at::Tensor&, at::Tensor&>;
+
+// Nothing is written unless both are taken.
+PairOut into(const Request& r, const at::Tensor& self, at::Tensor& first, at::Tensor& second) {
+  TORCH_CHECK(!first.is_alias_of(second), "reduce::", name(r), ": both of out share memory");
+  const auto [one, other] = call_pair(r, self);
+  check_takes(name(r), one, first);
+  check_takes(name(r), other, second);
+  write_to(first, one);
+  write_to(second, other);
+  return {first, second};
 }
 
 template <Op op>
-std::tuple<at::Tensor, at::Tensor> plain_pair(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
-  return call_pair({op, dim, keepdim, std::nullopt}, self);
-}
-
-template <Op op>
-void register_pair(torch::Library& m) {
-  if constexpr (is_pair(op) && signature_of(op) == Signature::spread) {
-    m.impl(name(op), TORCH_FN(spread_pair<op>));
-  } else if constexpr (is_pair(op)) {
-    m.impl(name(op), TORCH_FN(plain_pair<op>));
+struct TwoResults {
+  static Pair spread(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                     const std::optional<at::Scalar>& correction) {
+    return call_pair(spread_request(op, dim, keepdim, correction), self);
   }
-}
+  static PairOut spread_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                            const std::optional<at::Scalar>& correction, at::Tensor& first, at::Tensor& second) {
+    return into(spread_request(op, dim, keepdim, correction), self, first, second);
+  }
+  static Pair plain(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
+    return call_pair({op, dim, keepdim, std::nullopt}, self);
+  }
+  static PairOut plain_out(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim, at::Tensor& first,
+                           at::Tensor& second) {
+    return into({op, dim, keepdim, std::nullopt}, self, first, second);
+  }
+
+  static void register_in(torch::Library& m) {
+    const std::string out = std::string(name(op)) + ".out";
+    if constexpr (is_pair(op) && signature_of(op) == Signature::spread) {
+      m.impl(name(op), TORCH_FN(spread));
+      m.impl(out.c_str(), TORCH_FN(spread_out));
+    } else if constexpr (is_pair(op)) {
+      m.impl(name(op), TORCH_FN(plain));
+      m.impl(out.c_str(), TORCH_FN(plain_out));
+    }
+  }
+};
 
 template <Scan scan>
 struct IndexedScan {
-  using Pair = std::tuple<at::Tensor, at::Tensor>;
-  using PairOut = std::tuple<at::Tensor&, at::Tensor&>;
-
   static Pair make(const at::Tensor& self, int64_t dim) { return call_pair(scan_request(scan, dim, {}), self); }
 
   static PairOut into(const at::Tensor& self, int64_t dim, at::Tensor& values, at::Tensor& indices) {
@@ -70,7 +91,7 @@ void register_scan(torch::Library& m) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) register_pair<Op::Struct>(m);
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TwoResults<Op::Struct>::register_in(m);
 #include <torch_reduce/operators.def>
 #define TORCH_REDUCE_SCAN(Struct, name, signature) register_scan<Scan::name>(m);
 #include <torch_reduce/scans.def>

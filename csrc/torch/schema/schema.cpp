@@ -33,6 +33,10 @@ void define_pair(torch::Library& m, const char* name, const std::string& options
   define(m, name_of_kernels(name), options);
   m.def((name + kDims + options + ") -> (Tensor, Tensor)").c_str(), kTags);
   m.def((name + kSymbolicDim + options + ") -> (Tensor, Tensor)").c_str(), kTags);
+  m.def((std::string(name) + ".out" + kDims + (options.empty() ? ", *" : options) +
+         ", Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))")
+            .c_str(),
+        kTags);
 }
 void define_spread_pair(torch::Library& m, const char* name) { define_pair(m, name, kCorrection); }
 void define_plain_pair(torch::Library& m, const char* name) { define_pair(m, name, ""); }
