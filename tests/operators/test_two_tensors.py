@@ -256,6 +256,22 @@ def test_citizens_of_torch(op, device):
     assert meta.shape == expected.shape and meta.dtype == expected.dtype
 
 
+@pytest.mark.parametrize("op", [*MASKED, "dot"])
+def test_sizes_that_depend_on_data(op, device):
+    """Equal ones need no guard."""
+
+    def run(x):
+        y = x[x > 0.2]
+        return torch_reduce.dot(y, y + 1) if op == "dot" else getattr(torch_reduce, op)(y, where=y > 0.5)
+
+    x = torch.rand(400, device=device)
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        compiled = torch.compile(run, fullgraph=True, backend="aot_eager")
+        for n in (400, 300):
+            assert_same_bits(compiled(x[:n]), run(x[:n]))
+
+
 def test_autocast(device):
     x, y = torch.randn(3, 5, device=device).bfloat16(), torch.randn(3, 5, device=device)
     mask = x > 0

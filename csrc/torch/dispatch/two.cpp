@@ -23,6 +23,13 @@ const c10::TypedOperatorHandle<OfTwo>& handle() {
   return op;
 }
 
+// As far as is known without a guard on sizes that depend on data, which broadcasting makes.
+bool have_one_shape(const at::Tensor& a, const at::Tensor& b) {
+  bool same = a.dim() == b.dim();
+  for (int64_t d = 0; same && d < a.dim(); ++d) same = TORCH_GUARD_OR_FALSE(a.sym_size(d).sym_eq(b.sym_size(d)));
+  return same;
+}
+
 // As torch's: one dtype, or under autocast the wider of the two.
 std::tuple<at::Tensor, at::Tensor> factors(const Request& r, at::Tensor self, at::Tensor other) {
   if (self.scalar_type() != other.scalar_type() && at::autocast::is_autocast_enabled(self.device().type())) {
@@ -32,6 +39,7 @@ std::tuple<at::Tensor, at::Tensor> factors(const Request& r, at::Tensor self, at
   }
   TORCH_CHECK(self.scalar_type() == other.scalar_type(), "reduce::", name(r),
               ": both tensors must have one dtype, but got ", self.scalar_type(), " and ", other.scalar_type());
+  if (have_one_shape(self, other)) return {without_float8(self), without_float8(other)};
   const auto sizes = at::infer_size_symint(self.sym_sizes(), other.sym_sizes());
   return {without_float8(self).expand_symint(sizes), without_float8(other).expand_symint(sizes)};
 }
