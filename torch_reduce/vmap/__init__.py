@@ -1,6 +1,7 @@
 """Batching rules for ``torch.vmap``: a batch is one more kept dim, so the bits of each result stay what they are.
 
 Here and not in the native library: vmap exists in Python alone, and torch's C++ headers for it are not installed whole.
+Operators that are made of others are so under vmap too, by the key FuncTorchBatchedDecomposition, and need none.
 """
 
 import torch

@@ -88,13 +88,17 @@ void register_scan(torch::Library& m) {
   if constexpr (is_pair(scan)) IndexedScan<scan>::functional_and_out(m);
 }
 
-}  // namespace
-
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+void register_composites(torch::Library& m) {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) TwoResults<Op::Struct>::register_in(m);
 #include <torch_reduce/operators.def>
 #define TORCH_REDUCE_SCAN(Struct, name, signature) register_scan<Scan::name>(m);
 #include <torch_reduce/scans.def>
 }
+
+}  // namespace
+
+// Under vmap too, where torch would call them example by example: what they call has batching rules.
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
+TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
 
 }  // namespace torch_reduce

@@ -67,12 +67,16 @@ at::Tensor accumulate(const at::Tensor& self, c10::SymInt dim, bool keepdim) {
   return op.call(self, at::IntArrayRef(d), keepdim);
 }
 
-}  // namespace
-
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+void register_composites(torch::Library& m) {
 #define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) SymbolicDim<Op::Struct>::register_in(m);
 #include <torch_reduce/operators.def>
   m.impl("exact_accumulate.dim", TORCH_FN(accumulate));
 }
+
+}  // namespace
+
+// Under vmap too, where torch would call them example by example: what they call has batching rules.
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
+TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
 
 }  // namespace torch_reduce

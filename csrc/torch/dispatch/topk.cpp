@@ -30,6 +30,10 @@ std::tuple<at::Tensor, at::Tensor> topk(const at::Tensor& self, c10::SymInt k, i
   const at::ScalarType type = self.scalar_type(), bits = type_of_bits(type);
   const at::Tensor elements = without_float8(self), indices = op.call(elements, std::move(k), dim, largest);
   if (bits == type) return {elements.gather(dim, indices).to(type), indices};
+  // torch has no batching rule for such a view: then a copy, whose bits are those.
+  if (self.key_set().has(c10::DispatchKey::FuncTorchBatched)) {
+    return {self.to(bits).gather(dim, indices).to(type), indices};
+  }
   return {self.view(bits).gather(dim, indices).view(type), indices};
 }
 
@@ -44,12 +48,16 @@ std::tuple<at::Tensor&, at::Tensor&> topk_out(const at::Tensor& self, c10::SymIn
   return {values, indices};
 }
 
-}  // namespace
-
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
+void register_composites(torch::Library& m) {
   m.impl("topk", TORCH_FN(topk));
   m.impl("topk.out", TORCH_FN(topk_out));
 }
+
+}  // namespace
+
+// Under vmap too, where torch would call them example by example: what they call has batching rules.
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
+TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
 
 // Integers have no derivative, so the operator runs as if there were none.
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) { m.impl("_topk_indices", torch::CppFunction::makeFallthrough()); }

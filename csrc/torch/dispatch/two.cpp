@@ -171,6 +171,13 @@ at::Tensor autocast(const at::Tensor& self, const at::Tensor& other, c10::string
   return call_of_two(r, widens_on_cpu(r.op) ? at::autocast::cached_cast(at::kFloat, self, at::kCPU) : self, other);
 }
 
+void register_composites(torch::Library& m) {
+#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Paired<Op::Struct>::register_in(m);
+#include <torch_reduce/operators.def>
+#define TORCH_REDUCE_MASKED(Struct) WithMask<Op::Struct>::register_in(m);
+#include <torch_reduce/masked.def>
+}
+
 }  // namespace
 
 at::Tensor without_float8(const at::Tensor& t) { return is_float8(t.scalar_type()) ? t.to(at::kFloat) : t; }
@@ -218,12 +225,9 @@ at::Tensor counts_of(const Request& r, const at::Tensor& mask) {
   return call({kAddition, r.dim, r.keepdim, at::kLong}, mask);
 }
 
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
-#define TORCH_REDUCE_OPERATOR(Struct, name, signature, Kernels) Paired<Op::Struct>::register_in(m);
-#include <torch_reduce/operators.def>
-#define TORCH_REDUCE_MASKED(Struct) WithMask<Op::Struct>::register_in(m);
-#include <torch_reduce/masked.def>
-}
+// Under vmap too, where torch would call them example by example: what they call has batching rules.
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
+TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
 
 TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) { m.impl("_of_two", TORCH_FN(autocast<c10::DispatchKey::AutocastCUDA>)); }
 TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) { m.impl("_of_two", TORCH_FN(autocast<c10::DispatchKey::AutocastCPU>)); }

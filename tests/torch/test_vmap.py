@@ -1,0 +1,105 @@
+"""torch.vmap calls a kernel once for all examples. torch's fallback calls it for each, and knows no empty batch."""
+
+import pytest
+import torch
+
+import torch_reduce
+from torch_reduce._schemas import REDUCTIONS, SCANS
+from torch_reduce.testing import assert_same_bits, fill
+
+MASKED = [op for op, operator in REDUCTIONS.items() if operator.takes_mask]
+PAIRS = [op for op, operator in (REDUCTIONS | SCANS).items() if operator.gives_pair]
+ops = torch.ops.reduce
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def test_every_operator_has_a_rule():
+    """But for those that compiled programs alone call, and what is no function of tensors."""
+    names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("reduce::")]
+    public = [name for name in names if not name.startswith("reduce::_") and not name.endswith("out")]
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    keys = ("FuncTorchBatched", "FuncTorchBatchedDecomposition")
+    ruled = [name for name in public if any(has_kernel(name, key) for key in keys)]
+    losses = {"reduce::cross_entropy", "reduce::logprobs"}  # two results a row, which torch takes apart
+    assert sorted(set(public) - set(ruled) - losses) == []
+
+
+def results_of(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def assert_batch(run, arguments, in_dims=0):
+    """The bits of each example alone, for a batch, for several of them and for none."""
+    dims = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(arguments)
+    size = next(t.shape[d] for t, d in zip(arguments, dims, strict=True) if d is not None)
+    examples = [[t if d is None else t.select(d, i) for t, d in zip(arguments, dims, strict=True)] for i in range(size)]
+    expected = [torch.stack(of_each) for of_each in zip(*(results_of(run(*each)) for each in examples), strict=True)]
+    for found, of_each in zip(results_of(torch.vmap(run, dims)(*arguments)), expected, strict=True):
+        assert_same_bits(found, of_each)
+    twice = torch.vmap(torch.vmap(run, dims))(*(torch.stack((t, t)) for t in arguments))
+    for found, of_each in zip(results_of(twice), expected, strict=True):
+        assert_same_bits(found, torch.stack((of_each, of_each)))
+    none = [t if d is None else t.narrow(d, 0, 0) for t, d in zip(arguments, dims, strict=True)]
+    for found, of_each in zip(results_of(torch.vmap(run, dims)(*none)), expected, strict=True):
+        assert found.shape == (0, *of_each.shape[1:]) and found.dtype == of_each.dtype
+
+
+@pytest.mark.parametrize("op", MASKED)
+def test_masks(op, device):
+    function = getattr(torch_reduce, op)
+    x, mask = fill((4, 3, 60), torch.float32, op=op).to(device), fill((4, 3, 60), torch.bool).to(device)
+    for dim, keepdim in ((-1, False), ((0, 1), True), (None, False), (0, True)):
+        run = lambda x, where: function(x, dim=dim, keepdim=keepdim, where=where)  # noqa: E731, B023
+        assert_batch(run, (x, mask))
+        assert_batch(run, (x.movedim(0, 2), mask.movedim(0, 1)), (2, 1))
+        assert_batch(run, (x, mask[0]), (0, None))
+        assert_batch(run, (x[0], mask), (None, 0))
+    assert_batch(lambda x, where: function(x, dim=1, where=where), (x, mask[:, 0]))  # broadcasts in an example
+    assert_batch(lambda x, where: function(x, where=where), (x[:, 0, 0], mask[:, 0, 0]))  # scalars
+
+
+@pytest.mark.parametrize("mode", ["deterministic", "exact"])
+def test_dot(mode, device):
+    x, other = fill((4, 3, 60), torch.float32).to(device), fill((4, 3, 60), torch.float32, start=7).to(device)
+    for dim, keepdim in ((-1, False), ((0, 1), True), (None, False)):
+        run = lambda x, other: torch_reduce.dot(x, other, dim, keepdim, mode=mode)  # noqa: E731, B023
+        assert_batch(run, (x, other))
+        assert_batch(run, (x.movedim(0, 1), other), (1, 0))
+        assert_batch(run, (x, other[0]), (0, None))
+    assert_batch(lambda x, other: torch_reduce.dot(x, other, 0), (x[:, 0], other), 0)  # broadcasts in an example
+    assert_batch(lambda x, other: torch_reduce.dot(x, other), (x[:, 0, 0], other[:, 0, 0]))
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "topk"])
+def test_two_results(name, device):
+    x = fill((4, 3, 60), torch.float32).to(device)
+    more = (2,) if name == "topk" else ()
+    for run in (
+        lambda x, dim: getattr(torch_reduce, name)(x, *more, dim),
+        lambda x, dim: getattr(ops, name)(x, *more, dim if name in SCANS or more else [dim]),
+    ):
+        for dim in (0, -1):
+            assert_batch(lambda x: run(x, dim), (x,))  # noqa: B023
+            assert_batch(lambda x: run(x, dim), (x,), 2)  # noqa: B023
+    with pytest.raises(IndexError, match=r"out of range.*\[-2, 1\], but got 2"):
+        torch.vmap(lambda x: getattr(torch_reduce, name)(x, *more, 2))(x)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint64, torch.float8_e5m2, torch.bfloat16], ids=str)
+def test_types_of_selections(dtype, device):
+    assert_batch(lambda x: torch_reduce.topk(x, 5), (fill((3, 60), dtype, op="argmax").to(device),))
+
+
+def test_gradients_of_examples(device):
+    x = torch.randn(4, 30, dtype=torch.float64, device=device)
+    mask = torch.rand(4, 30, device=device) < 0.7
+    mask[:, :2] = True
+    for run in (
+        *(lambda x, m, op=op: getattr(torch_reduce, op)(x, where=m) for op in MASKED),
+        lambda x, m: torch_reduce.dot(x, x + m),
+        lambda x, m: torch_reduce.topk(x, 3)[0].square().sum(),
+        lambda x, m: torch_reduce.cummax(x, 0)[0].square().sum(),
+    ):
+        found = torch.vmap(torch.func.grad(run))(x, mask)
+        each = torch.stack([torch.func.grad(run)(a, b) for a, b in zip(x, mask, strict=True)])
+        torch.testing.assert_close(found, each)
