@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+import torch._dynamo.testing
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 import torch_reduce
+from torch_reduce._schemas import SCANS
 from torch_reduce._twins import twin_of
 from torch_reduce.testing import (
     DTYPES,
@@ -17,6 +19,7 @@ from torch_reduce.testing import (
     operator_of,
     output_dtype,
     result_shape,
+    scan_function,
     takes_dtype,
     wants_floating,
     wants_two_elements,
@@ -89,6 +92,24 @@ def test_compiled_once_for_many_sizes(device):
     for rows in (7, 50, 1025, 3000):
         x = fill((rows, 33), torch.float32).to(device)
         assert_same_bits(compiled(x), torch_reduce.sum(x, 0))
+    assert counter.frame_count == 1
+
+
+@pytest.mark.parametrize("op", [*(op for op in OPS if has_gradient(op)), *SCANS, "prod.where"])
+def test_gradients_are_compiled_once_for_many_lengths(op, device):
+    """No derivative depends on the length."""
+
+    def run(x):
+        if op == "prod.where":
+            return torch_reduce.prod(x, 1, where=x > 1)
+        return scan_function(op)(x, 1) if op in SCANS else run_of(op)(x, 1)
+
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(run, fullgraph=True, dynamic=True, backend=counter)
+    for n in (3, 5, 9, 17, 33, 65, 129, 257, 513, 1025, 2049):
+        x = (torch.rand(2, n, device=device) + 0.5).requires_grad_()
+        found, expected = (torch.autograd.grad(f(x).sum(), x)[0] for f in (compiled, run))
+        assert_same_bits(found, expected, f"{n}")
     assert counter.frame_count == 1
 
 
@@ -209,3 +230,24 @@ def test_functional_tensors_and_subclasses(device):
     assert_same_bits(result.as_subclass(torch.Tensor), torch_reduce.sum(x, 1))
     functional = torch.func.functionalize(lambda x: torch_reduce.sum(x, 1, out=torch.empty(4, device=device)))
     assert_same_bits(functional(x), torch_reduce.sum(x, 1))
+
+
+@pytest.mark.parametrize("of_bools", [False, True])
+def test_operators_of_gradients(of_bools, device):
+    """Those that have a length's tree within: opcheck, vmap, and derivatives of every order by the tree itself."""
+    ops = torch.ops.reduce
+    x, b = (torch.rand(3, n, 7, dtype=torch.float64, device=device) + 0.5 for n in (2, 2))
+    a = x > 1 if of_bools else x
+    recurrence, others = ops._linear_recurrence.default, ops._product_of_others.default
+    for op, arguments in ((recurrence, (a, b)), *(() if of_bools else ((others, (b,)),))):
+        torch.library.opcheck(op, arguments)
+        torch.library.opcheck(op, tuple(t.clone().requires_grad_(t.is_floating_point()) for t in arguments))
+        assert_same_bits(torch.vmap(op)(*arguments), op(*arguments))
+        assert_same_bits(torch.vmap(op, 1, 1)(*arguments), op(*arguments))
+        wanted = [t.clone().requires_grad_() if t.is_floating_point() else t for t in arguments]
+        assert torch.autograd.gradcheck(op, wanted, check_forward_ad=True, check_batched_grad=True)
+        assert torch.autograd.gradgradcheck(op, wanted)
+        empty = [t[..., :0] for t in arguments]
+        assert op(*empty).shape == (3, 2, 0)
+    one_batch = torch.vmap(recurrence, (0, None))(a, b[0])
+    assert_same_bits(one_batch, torch.stack([recurrence(each, b[0]) for each in a]))

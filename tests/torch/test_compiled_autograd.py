@@ -19,8 +19,11 @@ def with_autograd():
             continue
         op = getattr(torch.ops.reduce, name).default
         falls_through = torch._C._dispatch_kernel_for_dispatch_key_is_fallthrough(full, "Autograd")
-        if not falls_through and "str" not in required(op):
+        if not falls_through and "str" not in required(op) and name not in WITHOUT_NODE:
             yield name, op
+
+
+WITHOUT_NODE = ("_linear_recurrence", "_product_of_others")  # of gradients: torch's operators, where differentiated
 
 
 def required(op):

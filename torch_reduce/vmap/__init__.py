@@ -63,5 +63,5 @@ def register() -> None:
     torch.library.register_vmap(gradients, norm_gradients_rule(gradients))
     weight = ops._norm_weight_backward.default
     torch.library.register_vmap(weight, norm_weight_rule(weight))
-    ties = ops._ties.default  # what gradients call
-    torch.library.register_vmap(ties, elementwise_rule(ties))
+    for of_gradients in (ops._ties, ops._linear_recurrence, ops._product_of_others):
+        torch.library.register_vmap(of_gradients.default, elementwise_rule(of_gradients.default))

@@ -140,9 +140,8 @@ def softmax_rule(op: OpOverload) -> Rule:
 
 
 def elementwise_rule(op: OpOverload) -> Rule:
-    # Of tensors that have as many dims as each other.
+    # Of tensors that have as many dims as each other: element by element, or row by row along the last dim.
     def rule(info: Any, in_dims: Sequence[int | None], *tensors: Tensor) -> tuple[Tensor, int]:
-        batched = (t.unsqueeze(0) if d is None else t.movedim(d, 0) for t, d in zip(tensors, in_dims, strict=True))
-        return op(*batched), 0
+        return op(*(batched(info, t, d) for t, d in zip(tensors, in_dims, strict=True))), 0
 
     return rule

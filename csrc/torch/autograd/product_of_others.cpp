@@ -2,9 +2,14 @@
 
 #include <ATen/ATen.h>
 #include <ATen/OpMathType.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "reduce_backward.h"
 
 namespace torch_reduce {
 namespace {
@@ -50,7 +55,7 @@ Scaled multiply_others(const Scaled& x, int64_t n, int level = 1) {
 }
 
 // Over the last dim.
-at::Tensor product_of_others(const at::Tensor& x) {
+at::Tensor by_tree(const at::Tensor& x) {
   const c10::SymInt n = x.sym_size(-1);
   int64_t width = 1;
   while (n > width) width *= 2;
@@ -59,6 +64,23 @@ at::Tensor product_of_others(const at::Tensor& x) {
   const auto integers = padded.options().dtype(width > (1 << 20) ? at::kLong : at::kInt);
   const Scaled others = multiply_others(normalize({padded, at::zeros_like(padded, integers)}), width);
   return scale(others.significand, others.exponent).slice_symint(-1, 0, n);
+}
+
+at::Tensor compute(const at::Tensor& x) { return by_tree(x).contiguous(); }
+
+at::Tensor without_data(const at::Tensor& x) { return at::empty_symint(x.sym_sizes(), x.options()); }
+
+const auto& handle() {
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("reduce::_product_of_others", "")
+                             .typed<at::Tensor(const at::Tensor&)>();
+  return op;
+}
+
+at::Tensor differentiable(c10::DispatchKeySet keys, const at::Tensor& x) {
+  if (is_differentiated(x)) return by_tree(x);
+  const at::AutoDispatchBelowADInplaceOrView below;
+  return handle().redispatch(keys & c10::after_autograd_keyset, x);
 }
 
 }  // namespace
@@ -85,7 +107,11 @@ at::Tensor product_of_others(const at::Tensor& self, at::IntArrayRef dims, at::S
   flat.push_back(n);
   std::vector<int64_t> back(order.size());
   for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return product_of_others(x.permute(order).reshape_symint(flat)).reshape_symint(moved).permute(back);
+  return handle().call(x.permute(order).reshape_symint(flat)).reshape_symint(moved).permute(back);
 }
+
+TORCH_LIBRARY_IMPL(reduce, CompositeExplicitAutograd, m) { m.impl("_product_of_others", TORCH_FN(compute)); }
+TORCH_LIBRARY_IMPL(reduce, Meta, m) { m.impl("_product_of_others", TORCH_FN(without_data)); }
+TORCH_LIBRARY_IMPL(reduce, Autograd, m) { m.impl("_product_of_others", TORCH_FN(differentiable)); }
 
 }  // namespace torch_reduce

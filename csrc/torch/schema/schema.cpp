@@ -110,6 +110,8 @@ TORCH_LIBRARY(reduce, m) {
   m.def("_exact_accumulate_by_name(Tensor self, int[] dim, bool keepdim) -> Tensor", kTags);
   m.def("_exact_round_by_name(Tensor acc, str dtype, SymInt divisor) -> Tensor", kTags);
   m.def("_ties(Tensor self, Tensor result) -> Tensor", kTags);
+  m.def("_linear_recurrence(Tensor a, Tensor b) -> Tensor", kTags);
+  m.def("_product_of_others(Tensor self) -> Tensor", kTags);
   m.def(
       "_explain(Tensor self, int[1]? dim=None, *, str op=\"sum\", ScalarType? dtype=None, str mode=\"deterministic\", "
       "str family=\"\", int vector=-1, str device=\"\", Tensor? other=None) -> str");
