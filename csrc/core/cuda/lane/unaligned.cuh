@@ -65,4 +65,19 @@ __device__ __forceinline__ uint4 join_with_next_lane(const uint4& mine, int shif
   return words_behind<In>(w, shift);
 }
 
+// What begins `shift` bytes, less than 16, before the calling lane's 16 bytes of a load and ends in them. The first
+// lane has it from the last lane's bytes of the load before. All lanes of the warp call it.
+template <class In>
+__device__ __forceinline__ uint4 join_with_lane_before(const uint4& load_before, const uint4& load, int shift) {
+  const int lane = threadIdx.x % kWarp, before = (lane + kWarp - 1) % kWarp;
+  const uint4 passed = lane == kWarp - 1 ? load_before : load;
+  uint32_t w[8] = {0, 0, 0, 0, load.x, load.y, load.z, load.w};
+  if (shift == 0) return load;
+  w[0] = __shfl_sync(kAllLanes, passed.x, before);
+  w[1] = __shfl_sync(kAllLanes, passed.y, before);
+  w[2] = __shfl_sync(kAllLanes, passed.z, before);
+  w[3] = __shfl_sync(kAllLanes, passed.w, before);
+  return words_behind<In>(w, 16 - shift);
+}
+
 }  // namespace torch_reduce::cuda

@@ -55,7 +55,7 @@ class LanePlaces : public LaneNumbers<M, In, Word, places> {
   __device__ __forceinline__ void store(const Piece& p, const MapStrides& place, const row_of_map<M, Word>& row) {
     const int64_t at = place.out + p.first * a_.along.out;
     if constexpr (Numbers::are_unaligned) {
-      if (a_.out_type == dtype_of<In>::value) return store_unaligned(p, static_cast<In*>(a_.out) + at, row);
+      if (a_.out_type == dtype_of<In>::value) return store_shifted(p, static_cast<In*>(a_.out) + at, row);
       store_unaligned(p, static_cast<Word*>(a_.out) + at, row);
     } else if constexpr (are_vectors) {
       if (a_.out_type == dtype_of<In>::value) return store_vectors(p, static_cast<In*>(a_.out) + at, row);
@@ -126,8 +126,35 @@ class LanePlaces : public LaneNumbers<M, In, Word, places> {
       write_vectors(chunk + group * kEach, y);
     }
   }
-  // The same of rows that begin anywhere: groups are the output's 16 bytes, the first and the last of which may be
-  // others' too.
+  // Of rows that begin anywhere: lanes make results of their own elements, and write the output's aligned 16 bytes,
+  // which begin with results of the lane before. The first and the last of those bytes may be others' too.
+  __device__ __forceinline__ void store_shifted(const Piece& p, In* mine, const row_of_map<M, Word>& row) const {
+    const int lane = threadIdx.x % kWarp, left = __shfl_sync(kAllLanes, p.left, 0);
+    In* const chunk = mine - lane * V;
+    const int bytes = bytes_before(chunk), before = bytes / static_cast<int>(sizeof(In));
+    uint4 of_load{};
+#pragma unroll 1
+    for (int i = 0; i * kWarp * V < left + before; ++i) {
+      const uint4 of_load_before = of_load;
+      if (i < a_.loads) {
+        Word y[V];
+        make_values(p, i, row, y);
+        write_vectors(reinterpret_cast<In*>(&of_load), y);
+      }
+      const uint4 group = join_with_lane_before<In>(of_load_before, of_load, bytes);
+      const int first = i * kWarp * V + lane * V - before;
+      if (first >= 0 && first + V <= left) {
+        *reinterpret_cast<uint4*>(chunk + first) = group;
+      } else {
+        const auto results = bit_cast<Vector<In>>(group);
+#pragma unroll
+        for (int e = 0; e < V; ++e) {
+          if (first + e >= 0 && first + e < left) chunk[first + e] = results.e[e];
+        }
+      }
+    }
+  }
+  // The same of results of another type, by groups of the output's 16 bytes, whose elements are looked for one by one.
   template <class Out>
   __device__ __forceinline__ void store_unaligned(const Piece& p, Out* mine, const row_of_map<M, Word>& row) const {
     constexpr int kEach = 16 / sizeof(Out);
