@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(exact::kElementProductsWarps* kWarp, exact::kE
   const bool in_words = __ballot_sync(kAllLanes, spills) != 0 || sum.in_words;
   if (!a.by_cta && !in_words) {
     const ProductSum total = sum.sum();
-    if (lane < outputs) total.finish(a.sink, a.kept.out(output));
+    if (lane < outputs) total.template finish<In>(a.sink, a.kept.out(output));
     return;
   }
   sum.close(words);
@@ -247,7 +247,8 @@ __global__ void __launch_bounds__(exact::kElementProductsWarps* kWarp, exact::kE
   });
   if (is_anything(left)) return finish_few_in_words(a, from, output);
   remove_products<has_rest<In>>(window, slices, static_cast<int>(a.n));
-  ProductSum{{slices.sum[0], slices.sum[1], slices.sum[2]}, window.unit}.finish(a.sink, a.kept.out(output));
+  ProductSum{{slices.sum[0], slices.sum[1], slices.sum[2]}, window.unit}.template finish<In>(a.sink,
+                                                                                             a.kept.out(output));
 }
 
 // A CTA adds up the units of an output, a warp some of them.

@@ -72,8 +72,9 @@ struct ProductSum {
   int128 slice[kProductSlices];
   int unit;  // of the first one
 
-  // Writes it; the divisor is 1. Of 77 bits and more of the first two slices, what is below only decides whether a tie
-  // is one, so that it may become their last bit.
+  // Writes it, of elements of type In; the divisor is 1. Of 77 bits and more of the first two slices, what is below
+  // only decides whether a tie is one, so that it may become their last bit.
+  template <class In>
   __device__ __forceinline__ void finish(const ExactSink& s, int64_t place) const {
     constexpr int kRoom = 126 - kSliceBits;
     const int128 below = slice[2] & ((static_cast<int128>(1) << kSliceBits) - 1);
@@ -85,7 +86,7 @@ struct ProductSum {
     } else if (below != 0) {
       v |= 1;
     }
-    finish_value_as(s.out, place, s.type, s.divisor, v, exponent);
+    finish_value<In>(s, place, v, exponent);
   }
 };
 

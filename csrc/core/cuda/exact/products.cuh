@@ -11,8 +11,7 @@ namespace torch_reduce::cuda {
 // The exponent of a unit of which all numbers in a range are multiples.
 template <class In>
 __device__ __forceinline__ int unit_of(const Range<In>& range) {
-  // Ranges of fp16 do not know the smallest magnitude.
-  const int least = std::is_same<In, Half>::value ? 1 : static_cast<int>((range.least_less_1 + 1) >> Field<In>::kBits);
+  const int least = static_cast<int>((range.least_less_1 + 1) >> Field<In>::kBits);
   return max(least, 1) - Field<In>::kBias - Field<In>::kFraction;
 }
 
@@ -50,24 +49,33 @@ template <class In, class Part>
 struct ProductTile {
   static constexpr int V = Part::V;
   static constexpr int kElements = Part::kElements;
-  Part own, other;
+  static constexpr bool has_floats = sizeof(In) == 2, are_products_of_floats = has_floats;
+  Part own, other;  // of the same places
 
   __device__ __forceinline__ double element(int load, int e) const {
     return product_of(own.element(load, e), other.element(load, e));
   }
-  __device__ __forceinline__ Range<double> range() const { return range_of_products<In>(own.range(), other.range()); }
+  // Rounded once, where fp32 has the product.
+  __device__ __forceinline__ float plus(int load, int e, float other_number) const {
+    return __builtin_fmaf(widen<float>(own.element(load, e)), widen<float>(other.element(load, e)), other_number);
+  }
+  __device__ __forceinline__ Range<double> range() const {
+    return range_of_products<In>(own.template range<true>(), other.template range<true>());
+  }
   __device__ __forceinline__ ProductTile again() const { return {own.again(), other.again()}; }
 };
 
 // As RowSource. Contiguous: the rows of both lie at the same place between two multiples of 16 bytes.
 template <class In, Access A>
 struct ProductRows {
+  using Element = In;
   using Number = double;
   using Place = Two;
   using Kept = TwoKept<Access::Strided>;
   template <int Loads>
   using Part = ProductTile<In, Tile<In, A, Loads>>;
-  static constexpr bool has_one_tile = false;
+  static constexpr bool has_one_tile = sizeof(In) == 2;
+  static constexpr int kTensors = 2;
 
   RowSource<In, A> own, other;
   int64_t span;

@@ -11,6 +11,7 @@ namespace torch_reduce::cuda {
 // element, at any place in it: the order of elements does not matter.
 template <class In, Access A>
 struct RowSource {
+  using Element = In;
   using Number = In;  // what is added up
   using Place = int64_t;
   using Kept = ExactKept<A>;
@@ -18,6 +19,7 @@ struct RowSource {
   using Part = Tile<In, A, Loads>;
   // A kernel of its own for rows of one tile.
   static constexpr bool has_one_tile = true;
+  static constexpr int kTensors = 1;
 
   const void* data;
   int64_t n;
@@ -185,10 +187,17 @@ template <class In, class Tile>
 __device__ __forceinline__ bool sum_in_doubles(const Tile& t, double& sum) {
   constexpr int kBits = 53 - log2_above(kWarp * Tile::kElements);
   const Range<In> range = range_across_warp(t.range());
-  const int unit = max(above<In>(range.most) - kBits, exact::FormatOf<In>::kLowest);
+  const int top = above<In>(range.most), unit = max(top - kBits, exact::FormatOf<In>::kLowest);
   if (is_beyond<In>(range.most, kBits) || !range.is_multiple(unit)) return false;
   sum = 0;
-  for_each(t, [&](In x, int) { sum += widen<double>(x); });
+  if (Tile::are_products_of_floats && kBits <= 2 * kFloatSliceBits && FloatWindow::exists(top)) {
+    if constexpr (Tile::are_products_of_floats) {
+      const FloatWindow window(top);
+      sum = window.value_of(sum_in_floats(t, window));
+    }
+  } else {
+    for_each(t, [&](In x, int) { sum += widen<double>(x); });
+  }
 #pragma unroll
   for (int mask = 1; mask < kWarp; mask *= 2) sum += exchange(sum, mask);
   return true;

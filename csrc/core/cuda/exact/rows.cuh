@@ -23,11 +23,13 @@ struct ExactRowsArgs {
 };
 
 // As many as an SM should have room for: one CTA of the largest, or three of kWarps.
-template <int Loads>
-constexpr int kRowsThreads = Loads == exact::kRowsLoads ? 3 * kExactThreads : exact::kRowsWarps * kWarp;
+template <class Source, int Loads>
+constexpr int kRowsThreads =
+    Source::kTensors == 1 && Loads == exact::kRowsLoads ? 3 * kExactThreads : exact::kRowsWarps * kWarp;
 
 template <class Source, int Loads>
-__global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __grid_constant__ ExactRowsArgs<Source> a) {
+__global__ void __launch_bounds__(kRowsThreads<Source, Loads>, 1)
+    exact_rows(const __grid_constant__ ExactRowsArgs<Source> a) {
   using In = typename Source::Number;
   using RowTile = typename Source::template Part<Loads>;
   using F = exact::FormatOf<In>;
@@ -97,7 +99,7 @@ __global__ void __launch_bounds__(kRowsThreads<Loads>, 1) exact_rows(const __gri
   if (in_words) {
     finish_words_and_sum<In>(a.sink, place, words, sum);
   } else if (lane == 0) {
-    finish_value<In>(a.sink, place, sum.value, sum.exponent);
+    finish_value<typename Source::Element>(a.sink, place, sum.value, sum.exponent);
   }
 }
 

@@ -48,13 +48,18 @@ __device__ __forceinline__ Window window_for(int above) {
 constexpr int kFloatSliceBits = 22;
 struct FloatWindow {
   int unit;  // of the first slice
-  float m0, m1;
+  float m0, m1, both;
 
   __device__ __forceinline__ static bool exists(int above) { return above >= -100 && above <= 125; }
   __device__ __forceinline__ explicit FloatWindow(int above) : unit(above - kFloatSliceBits) {
     const auto m = [](int unit) { return __uint_as_float(static_cast<uint32_t>(unit + 23 + 127) << 23 | 1u << 22); };
     m0 = m(unit);
     m1 = m(unit - kFloatSliceBits);
+    both = m0 + m1;  // a multiple of 2^unit, and so exact
+  }
+  // A sum in units of the second slice, of up to 53 bits.
+  __device__ __forceinline__ double value_of(int64_t sum) const {
+    return static_cast<double>(sum) * power_of_two(unit - kFloatSliceBits);
   }
 };
 
@@ -101,6 +106,10 @@ __device__ __forceinline__ uint32_t least_magnitude(int unit) {
   return field <= 1 ? 0 : static_cast<uint32_t>(min(field, 2 * Field<In>::kBias + 1)) << Field<In>::kBits;
 }
 
+// Every fp16 number is a multiple of 2^-24, and no window for fp16 has a larger unit.
+template <class In>
+constexpr bool one_slice_is_enough = std::is_same<In, Half>::value;
+
 // The largest magnitude seen, and the smallest one that is not zero (all bits set before there is one).
 template <class In>
 struct Range {
@@ -121,8 +130,9 @@ struct Range {
   }
 };
 
-// The same of all elements in some 16-byte vectors; two at a time where they have 16 bits.
-template <class In, int N>
+// The same of all elements in some 16-byte vectors; two at a time where they have 16 bits. Of those, the smallest
+// magnitude only if it is asked for.
+template <class In, bool has_least, int N>
 __device__ __forceinline__ Range<In> range_of(const uint4 (&v)[N]) {
   Range<In> range;
   if constexpr (sizeof(In) == 2) {
@@ -134,7 +144,7 @@ __device__ __forceinline__ Range<In> range_of(const uint4 (&v)[N]) {
       for (int k = 0; k < 4; k += 2) {
         const uint32_t a = words[k] & 0x7fff7fffu, b = words[k + 1] & 0x7fff7fffu;
         most = __vimax3_u16x2(most, a, b);
-        if constexpr (std::is_same<In, BFloat16>::value) {  // fp16's range is always small enough
+        if constexpr (has_least) {
           least = __viaddmin_u16x2(a, 0xffffffffu, least);
           least = __viaddmin_u16x2(b, 0xffffffffu, least);
         }

@@ -48,8 +48,18 @@ struct Tile {
   static constexpr int kElements = Loads * V;
   uint4 part[Loads];
 
+  static constexpr bool has_floats = sizeof(In) == 2;  // elements are fp32 numbers of few bits
+  static constexpr bool are_products_of_floats = false;
+
   __device__ __forceinline__ In element(int load, int e) const { return bit_cast<Vector<In>>(part[load]).e[e]; }
-  __device__ __forceinline__ Range<In> range() const { return range_of<In>(part); }
+  // The element and another number.
+  __device__ __forceinline__ float plus(int load, int e, float other) const {
+    return widen<float>(element(load, e)) + other;
+  }
+  template <bool has_least = !one_slice_is_enough<In>>
+  __device__ __forceinline__ Range<In> range() const {
+    return range_of<In, has_least>(part);
+  }
   // The same elements, unknown to the compiler: it would keep all of them as doubles for a second loop, and spill.
   __device__ __forceinline__ Tile again() const {
     Tile t = *this;
@@ -62,9 +72,11 @@ template <class In, int Loads>
 struct Tile<In, Access::Strided, Loads> {
   static constexpr int V = 1;
   static constexpr int kElements = Loads;
+  static constexpr bool has_floats = sizeof(In) == 2, are_products_of_floats = false;
   In part[Loads];
 
   __device__ __forceinline__ In element(int load, int) const { return part[load]; }
+  __device__ __forceinline__ float plus(int load, int, float other) const { return widen<float>(part[load]) + other; }
   __device__ __forceinline__ Range<In> range() const {
     Range<In> range;
 #pragma unroll
@@ -93,15 +105,36 @@ __device__ __forceinline__ void for_each(const Tile& tile, F f) {
   }
 }
 
+// What is added to both float slices for a number, as `add` makes it of the number and another one, rounded once.
+template <class Add>
+__device__ __forceinline__ void add_to_float_slices(const FloatWindow& w, uint32_t& first, uint32_t& second, Add add) {
+  const float rounded = add(w.m0);
+  first += __float_as_uint(rounded);
+  second += __float_as_uint(add(w.both - rounded));  // what the first slice does not hold, and m1
+}
+
+// The sum of a lane's elements, all of which both slices hold, in units of the second one.
+template <class Tile>
+__device__ __forceinline__ int64_t sum_in_floats(const Tile& t, const FloatWindow& w) {
+  uint32_t first = 0, second = 0;
+#pragma unroll
+  for (int i = 0; i < Tile::kElements / Tile::V; ++i) {
+#pragma unroll
+    for (int e = 0; e < Tile::V; ++e) {
+      add_to_float_slices(w, first, second, [&](float other) { return t.plus(i, e, other); });
+    }
+  }
+  const auto value = [](uint32_t sum, float m) {
+    return static_cast<int32_t>(sum - Tile::kElements * __float_as_uint(m));
+  };
+  return (static_cast<int64_t>(value(first, w.m0)) << kFloatSliceBits) + value(second, w.m1);
+}
+
 // Elements too large for a window of so many bits, or not finite.
 template <class In>
 __device__ __forceinline__ bool is_beyond(uint32_t most, int bits) {
   return most >= kInfMagnitude<In> || above<In>(most) > kHighestUnit + bits;
 }
-
-// Every fp16 number is a multiple of 2^-24, and no window for fp16 has a larger unit.
-template <class In>
-constexpr bool one_slice_is_enough = std::is_same<In, Half>::value;
 
 // The open slices of a lane's elements, of one column or of several.
 template <class In, int Columns>
@@ -140,7 +173,7 @@ struct OpenSlices {
   // A tile that the first slice holds.
   template <class Tile>
   __device__ __forceinline__ void add_to_first(const Tile& t, const Range<In>& range) {
-    if constexpr (sizeof(In) == 2) {
+    if constexpr (Tile::has_floats) {
       const int top = above<In>(range.most);
       if (FloatWindow::exists(top)) {
         const FloatWindow w(top);
@@ -158,12 +191,19 @@ struct OpenSlices {
     constexpr int kRows = Tile::kElements / Columns;
     static_assert(kRows <= 1 << 8, "so that a slice's sum has 30 bits");
     uint32_t sum[2][Columns] = {};
-    for_each(t, [&](In x, int v) {
-      const int c = Columns > 1 ? v : 0;
-      const float f = widen<float>(x), s = f + w.m0;
-      sum[0][c] += __float_as_uint(s);
-      if constexpr (N > 1) sum[1][c] += __float_as_uint((f - (s - w.m0)) + w.m1);
-    });
+#pragma unroll
+    for (int i = 0; i < Tile::kElements / Tile::V; ++i) {
+#pragma unroll
+      for (int e = 0; e < Tile::V; ++e) {
+        const int c = Columns > 1 ? e : 0;
+        const auto add = [&](float other) { return t.plus(i, e, other); };
+        if constexpr (N > 1) {
+          add_to_float_slices(w, sum[0][c], sum[1][c], add);
+        } else {
+          sum[0][c] += __float_as_uint(add(w.m0));
+        }
+      }
+    }
     const auto moved = [&](uint32_t sum, float m, int unit) {
       const int64_t k = static_cast<int32_t>(sum - kRows * __float_as_uint(m));
       return unit >= window.unit ? k << (unit - window.unit) : k >> (window.unit - unit);

@@ -22,6 +22,7 @@ template <class Source, int Loads, bool OneTile>
 __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
     exact_warp_rows(const __grid_constant__ ExactWarpRowsArgs<Source> a) {
   using In = typename Source::Number;
+  using Element = typename Source::Element;
   using F = exact::FormatOf<In>;
   constexpr int kWarpWords = kCopies<In> * F::kWords, kTile = Source::template Part<Loads>::kElements * kWarp;
   const int lane = threadIdx.x % kWarp, warp = warp_of_cta();
@@ -49,10 +50,10 @@ __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
       if (row < end) place_in = a.kept.in(row);
     }
     if (row < end) next = a.source.template load<Loads>(place_in, tile);
-    if constexpr (OneTile && sizeof(In) < 8) {  // nearly no row of fp64 has so few bits
+    if constexpr (OneTile && (sizeof(In) < 8 || decltype(next)::has_floats)) {  // nearly no row of fp64 has so few bits
       double sum;
       if (!in_words && a.sink.divisor > 0 && sum_in_doubles<In>(t, sum)) {
-        if (lane == 0) finish_double<In>(a.sink, a.kept.out(now), sum);
+        if (lane == 0) finish_double<Element>(a.sink, a.kept.out(now), sum);
         continue;
       }
     }
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(kWarpRowsThreads, exact::kWarpRowsCtasPerSm)
     const WideSum sum = sum_of_warp(slices);
     const int64_t place = a.kept.out(now);
     if (!in_words) {
-      if (lane == 0) finish_value<In>(a.sink, place, sum.value, sum.exponent);
+      if (lane == 0) finish_value<Element>(a.sink, place, sum.value, sum.exponent);
     } else {
       merge_words<F>(words, kCopies<In>);
       finish_words_and_sum<In>(a.sink, place, words, sum);

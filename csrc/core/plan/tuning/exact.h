@@ -44,8 +44,12 @@ constexpr int kRowsLoads = 4;
 constexpr int kRowsMostLoads = 8;           // where a warp has at least
 constexpr int64_t kRowsMostLoadsTiles = 4;  // so many tiles, and is one of the 16 of its SM
 constexpr int kRowsElements = 16;
-// The same of products, whose loads are of two tensors.
+// The same of products, whose loads are of two tensors: those of 16 bits leave registers for more.
 constexpr int kProductLoads = 2;
+TR_HD constexpr int product_most_loads(DType in) { return in == DType::Float32 ? kProductLoads : 2 * kProductLoads; }
+// Short rows of products: of 16 bits, of which float slices hold many; rows that a group of lanes has side by side.
+TR_HD constexpr bool have_short_products(DType in) { return size_of(in) == 2; }
+constexpr int kShortProductsRows = 4, kShortProductsCtasPerSm = 4;
 
 // Of products read by single elements: a CTA's warps, and as many CTAs on an SM as registers do for. A warp has an
 // output of up to so many products, and a CTA a unit of about so many at least.

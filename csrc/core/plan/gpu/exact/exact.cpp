@@ -1,6 +1,7 @@
 #include "core/plan/gpu/exact.h"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -27,7 +28,7 @@ struct Kernels {
 };
 Kernels kernels_for(const Problem& p) {
   const DType number = accumulated_type(p);
-  if (multiplies(p)) return {number, kProductLoads, kProductLoads};
+  if (multiplies(p)) return {number, kProductLoads, product_most_loads(p.in)};
   return {number, kRowsLoads, kRowsMostLoads};
 }
 
@@ -87,12 +88,36 @@ Asked ask_for_sums(const Problem& p, const Problem& ordered, bool numbered, cons
   return {{c.family, of_any_place ? -1 : vector, 0}, of_any_place};
 }
 
-// Whether products are read by single elements: but where 16 bytes meet their partners, and outputs are long.
-bool reads_elements(const Problem& p, const Constraint& c) {
-  if (c.family >= 0 && c.family != static_cast<int>(Family::Rows)) planning::refuse("products have rows alone");
-  const bool vectors = !has_wide_products(p) && p.layout.outputs < kMostNumbered && rows_are_side_by_side(p);
-  if (c.vector == 1 && !vectors) planning::refuse("no 16-byte loads of these products");
-  return !vectors || c.vector == 0 || (c.vector < 0 && p.layout.n <= kElementProductsOfFour);
+// Whether rows begin at multiples of 16 bytes, those of both tensors where they are side by side.
+bool rows_are_aligned(const Problem& p) {
+  const Layout& l = p.layout;
+  bool aligned = p.in_alignment == 16;
+  for (int d = 0; d < l.kept_dims; ++d) {
+    aligned &= l.kept[d].in_stride * static_cast<int64_t>(size_of(p.in)) % 16 == 0;
+  }
+  return aligned;
+}
+
+// Whether there are kernels for short rows of these products, which are side by side: of whole 16-byte loads.
+bool are_short_vectors(const Problem& p) {
+  const Layout& l = p.layout;
+  return have_short_products(p.in) && l.n > 0 && l.n <= kShortRowsMost && l.kept_dims <= 1 && rows_are_aligned(p) &&
+         l.n * static_cast<int64_t>(size_of(p.in)) % 16 == 0;
+}
+
+// The rows of products that are read 16 bytes at a time; none where these do not meet their partners, as single
+// elements are read then.
+std::optional<Family> vectors_of_products(const Problem& p, const Constraint& c) {
+  const auto asks_for = [&](Family family) { return c.family == static_cast<int>(family); };
+  const bool any = c.family < 0;
+  if (!any && !asks_for(Family::Rows) && !asks_for(Family::ShortRows)) planning::refuse("products have rows alone");
+  const bool meet = !has_wide_products(p) && p.layout.outputs < kMostNumbered && rows_are_side_by_side(p);
+  if (c.vector == 1 && !meet) planning::refuse("no 16-byte loads of these products");
+  const bool vectors = meet && c.vector != 0, may_be_short = vectors && are_short_vectors(p);
+  if (asks_for(Family::ShortRows) && !may_be_short) planning::refuse("these products are no short rows");
+  if (may_be_short && !asks_for(Family::Rows)) return Family::ShortRows;
+  if (vectors && (c.vector == 1 || p.layout.n > kElementProductsOfFour)) return Family::Rows;
+  return std::nullopt;
 }
 
 void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
@@ -136,8 +161,9 @@ void plan_short_rows(ExactPlan& plan, const Problem& p) {
   const int64_t v = vector ? 16 / static_cast<int64_t>(size_of(p.in)) : 1;
   rows.loads = vector || p.layout.n <= kWarp ? 1 : tuning::kShortRowsElements;
   rows.log_lanes = log2_above(ceil_div(std::max<int64_t>(p.layout.n, 1), v * rows.loads));
+  const int side_by_side = multiplies(p) ? kShortProductsRows : short_rows_unroll(rows.loads);
   plan.block = kWarps * kWarp;
-  plan.grid = ceil_div(p.layout.outputs, kWarps * short_rows_unroll(rows.loads) * (kWarp >> rows.log_lanes));
+  plan.grid = ceil_div(p.layout.outputs, kWarps * side_by_side * (kWarp >> rows.log_lanes));
 }
 
 void plan_columns(ExactPlan& plan, const Problem& p, const Gpu& gpu) {
@@ -252,17 +278,21 @@ ExactPlan make_exact_plan(const Problem& p, bool words, const Gpu& gpu, const Co
   const Layout& l = p.layout;
   ExactPlan plan;
   if (l.outputs == 0) return plan;
-  if (multiplies(p) && reads_elements(p, c)) {
+  plan.words = words;
+  if (!multiplies(p)) {
+    plan_sums(plan, p, gpu, c);
+  } else if (const std::optional<Family> family = vectors_of_products(p, c); !family) {
     plan = plan_element_products(p, outputs_are_near(l, p.in), gpu);
     check_grid(plan, l);
     return plan;
-  }
-  plan.words = words;
-  if (multiplies(p)) {
-    plan.access = Access::Contiguous;
-    plan_rows(plan, p, l.n + 16 / static_cast<int64_t>(size_of(p.in)) - 1, gpu);
   } else {
-    plan_sums(plan, p, gpu, c);
+    plan.access = Access::Contiguous;
+    if (*family == Family::ShortRows) {
+      plan_short_rows(plan, p);
+    } else {
+      const int64_t most_before = rows_are_aligned(p) ? 0 : 16 / static_cast<int64_t>(size_of(p.in)) - 1;
+      plan_rows(plan, p, l.n + most_before, gpu);
+    }
   }
   check_grid(plan, l);
   const int of_accumulator = kernels_for(p).words();
