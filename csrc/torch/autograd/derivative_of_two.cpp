@@ -40,7 +40,8 @@ at::Tensor degrees_of_freedom(const Reduction& r, const TwoOperands& o, bool kee
   return (counts(r, o, keepdim) - r.correction).clamp_min(0).to(type);
 }
 at::Tensor less_mean(const Reduction& r, const TwoOperands& o, at::ScalarType type) {
-  return o.first.self.to(type) - call_of_two(request_like(r, Op::Mean, true, type, Role::Mask), o.first.self, o.other);
+  const at::Tensor mean = call_of_two(request_like(r, Op::Mean, true, type, Role::Mask), o.first.self, o.other);
+  return where_counted(o.other, o.first.self.to(type) - mean);
 }
 
 at::Tensor mean_backward(const Reduction& r, const at::Tensor& grad, const TwoOperands& o) {
@@ -58,8 +59,7 @@ at::Tensor variance_backward(const Reduction& r, const at::Tensor& grad, const T
 }
 at::Tensor variance_forward(const Reduction& r, const at::Tensor& tangent, const TwoOperands& o) {
   const at::ScalarType type = o.first.result.scalar_type();
-  return sum(r, where_counted(o.other, 2 * tangent * less_mean(r, o, type)), r.keepdim, type) /
-         degrees_of_freedom(r, o, r.keepdim, type);
+  return sum(r, 2 * tangent * less_mean(r, o, type), r.keepdim, type) / degrees_of_freedom(r, o, r.keepdim, type);
 }
 
 at::Tensor masked_backward(const Reduction& r, const at::Tensor& grad, const TwoOperands& o) {

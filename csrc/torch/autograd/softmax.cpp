@@ -24,13 +24,18 @@ at::Tensor sum_of_row(const at::Tensor& x, int64_t dim) {
   return call(Request{Op::Sum, at::IntArrayRef(dim), /*keepdim=*/true, std::nullopt}, x);
 }
 
-// What was asked for of a softmax; an undefined mask leaves nothing out.
+at::Tensor where_kept(const at::Tensor& mask, const at::Tensor& x) {
+  return mask.defined() ? at::where(mask, x, 0) : x;
+}
+
+// What was asked for of a softmax; an undefined mask leaves nothing out. What it leaves out neither gives nor takes a
+// derivative: not even NaN, of a row of which nothing is kept, or of one with a NaN.
 struct Softmax {
   int64_t dim;
   at::Tensor mask;
   double scale;
 
-  at::Tensor where_kept(const at::Tensor& x) const { return mask.defined() ? at::where(mask, x, 0) : x; }
+  at::Tensor where_kept(const at::Tensor& x) const { return torch_reduce::where_kept(mask, x); }
 };
 
 at::Tensor composed(bool logarithm, const at::Tensor& grad, const at::Tensor& result, const Softmax& of,
@@ -38,14 +43,13 @@ at::Tensor composed(bool logarithm, const at::Tensor& grad, const at::Tensor& re
   const at::ScalarType compute = compute_type_of_map(result.scalar_type());
   const at::Tensor g = of.where_kept(grad.to(compute)), y = result.to(compute);
   const at::Tensor gradient = logarithm ? g - y.exp() * sum_of_row(g, of.dim) : y * (g - sum_of_row(g * y, of.dim));
-  return (gradient * of.scale).to(type);
+  return of.where_kept(gradient * of.scale).to(type);
 }
 at::Tensor tangent_of(bool logarithm, const at::Tensor& tangent, const at::Tensor& result, const Softmax& of) {
   const at::ScalarType compute = compute_type_of_map(result.scalar_type());
   const at::Tensor t = of.where_kept(tangent.to(compute)), y = result.to(compute);
-  const at::Tensor moved =
-      logarithm ? of.where_kept(t - sum_of_row(y.exp() * t, of.dim)) : y * (t - sum_of_row(t * y, of.dim));
-  return (moved * of.scale).to(result.scalar_type());
+  const at::Tensor moved = logarithm ? t - sum_of_row(y.exp() * t, of.dim) : y * (t - sum_of_row(t * y, of.dim));
+  return of.where_kept(moved * of.scale).to(result.scalar_type());
 }
 
 // Of a gradient that is not to be differentiated itself.
@@ -56,8 +60,8 @@ struct Gradient {
   static variable_list of(const at::Tensor& grad, const Values& values) {
     const auto& [logarithm, dim, type, result, mask, scale] = values;
     if (!grad.defined()) return {at::Tensor()};
-    return {softmax_gradient(logarithm, grad, result, dim, type, mask.defined() ? std::optional(mask) : std::nullopt,
-                             scale)};
+    const std::optional<at::Tensor> given = mask.defined() ? std::optional(mask) : std::nullopt;
+    return {where_kept(mask, softmax_gradient(logarithm, grad, result, dim, type, given, scale))};
   }
 };
 

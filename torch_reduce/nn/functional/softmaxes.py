@@ -21,7 +21,7 @@ def softmax(
         dim: the dim of a row, in [-input.ndim, input.ndim).
         dtype: output type, one of those four; by default that of ``input``.
         mask: bools that broadcast to the shape of ``input``. Where they are False, an element takes no part, as one of
-            -infinity: its share is 0, and so is its gradient. No masked copy is made.
+            -infinity: its share is 0, and so is its gradient. No masked copy of ``input`` is made.
         scale: positive and finite; each product is rounded once, in the compute type.
 
     Returns:
