@@ -45,9 +45,7 @@ Normal normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row
   const at::Tensor inverse = word(norm.centred ? 2 : 0);
   return {x * inverse, inverse};
 }
-namespace {
 
-// By differentiable operators.
 Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row) {
   if (norm.statistics == Statistics::Given) return normal_of(norm, self, row);
   at::Tensor x = self.to(compute_type_of_map(self.scalar_type()));
@@ -55,8 +53,6 @@ Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self, const 
   const at::Tensor inverse = (norm.over_row(Op::Mean, x * x) + norm.eps).sqrt().reciprocal();
   return {x * inverse, inverse};
 }
-
-}  // namespace
 
 at::Tensor through_normal(const Norm& norm, const at::Tensor& h, const Normal& normal) {
   if (norm.statistics == Statistics::Given) return h * normal.inverse;

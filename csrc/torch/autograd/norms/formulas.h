@@ -34,8 +34,10 @@ struct Norm {
 struct Normal {
   at::Tensor x, inverse;
 };
-// By what the kernel has written of each row; its bits.
+// By what the kernel has written of each row; its bits. That has no derivative.
 Normal normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row);
+// By differentiable operators.
+Normal differentiable_normal_of(const Norm& norm, const at::Tensor& self, const at::Tensor& row);
 
 // The Jacobian of the normalised elements, which is symmetric: of a gradient or a tangent h.
 at::Tensor through_normal(const Norm& norm, const at::Tensor& h, const Normal& normal);

@@ -87,6 +87,12 @@ struct NormNode : torch::autograd::Node {
 
 at::Tensor tangent_of(const at::Tensor& t) { return t.defined() ? t._fw_grad(/*level=*/0) : at::Tensor(); }
 
+// Whether a tangent that is made of the tensor may be differentiated itself: by a node, or by a transform of torch.func
+// around the one that asks for it.
+bool may_be_differentiated(const at::Tensor& t) {
+  return (t.requires_grad() && at::GradMode::is_enabled()) || t.key_set().has(c10::DispatchKey::FuncTorchGradWrapper);
+}
+
 // The node and the tangent of a norm whose kernel has run.
 void record(const Norm& norm, const at::Tensor& self, const at::Tensor& weight, const at::Tensor& bias,
             at::Tensor& result, const at::Tensor& row) {
@@ -111,7 +117,9 @@ void record(const Norm& norm, const at::Tensor& self, const at::Tensor& weight, 
     torch::autograd::set_history(result, node);
   }
   if (!has_tangent) return;
-  const Normal normal = normal_of(norm, self._fw_primal(0), row);
+  const at::Tensor primal = self._fw_primal(0);
+  const Normal normal =
+      may_be_differentiated(primal) ? differentiable_normal_of(norm, primal, row) : normal_of(norm, primal, row);
   at::Tensor moved = at::zeros({}, row.options());
   if (const at::Tensor t = tangent_of(self); t.defined()) {
     const at::Tensor through = through_normal(norm, t.to(row.scalar_type()), normal);
