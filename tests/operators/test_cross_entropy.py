@@ -114,6 +114,18 @@ def test_the_gradient_of_a_mean_has_the_number_of_rows(device, dtype):
     assert_same_bits(actual, expected)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_rounds_nothing(device, dtype):
+    """Losses are those of the logits in float32, without a copy of these; the gradient has the logits' type."""
+    x, target = case((7, 50), dtype, device)
+    with torch.autocast(torch.device(device).type, dtype=torch.bfloat16):
+        for reduction in ("mean", "sum", "none"):
+            leaf = x.detach().requires_grad_()
+            y = functional.cross_entropy(leaf, target, reduction=reduction)
+            assert_same_bits(y, functional.cross_entropy(x.float(), target, reduction=reduction))
+            assert torch.autograd.grad(y.sum(), leaf)[0].dtype == dtype
+
+
 def test_nothing_counts(device):
     x, target = torch.ones(2, 3, device=device), torch.full((2,), -100, device=device)
     assert functional.cross_entropy(x, target).isnan()

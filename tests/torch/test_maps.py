@@ -1,8 +1,11 @@
 """Softmax and norms as citizens of PyTorch: derivatives of every kind, vmap, graphs, autocast."""
 
+import contextlib
+
 import pytest
 import torch
 from map_cases import values
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from torch_reduce.map_model import map_model
 from torch_reduce.nn import functional
@@ -204,11 +207,42 @@ def test_opcheck(device):
         torch.library.opcheck(softmax.default, (plain[0], plain[0], 1, torch.float64))
 
 
-def test_autocast_follows_torch(device):
-    """By torch's lists: CUDA's has softmax and layer_norm."""
-    x = values(3, 40, torch.float16).to(device)
-    with torch.autocast(torch.device(device).type, dtype=torch.bfloat16):
-        for name in ("softmax", "log_softmax"):
-            assert getattr(functional, name)(x, 1).dtype == getattr(torch.nn.functional, name)(x, 1).dtype
-        for name in ("layer_norm", "rms_norm"):
-            assert getattr(functional, name)(x, (40,)).dtype == getattr(torch.nn.functional, name)(x, (40,)).dtype
+def logprobs_of_torch(x, target):
+    return torch.nn.functional.log_softmax(x, -1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
+
+
+ARGUMENTS = {
+    "softmax": lambda x: (x, 1),
+    "log_softmax": lambda x: (x, 1),
+    "layer_norm": lambda x: (x, (40,)),
+    "rms_norm": lambda x: (x, (40,)),
+    "group_norm": lambda x: (x, 2),
+    "batch_norm": lambda x: (x, None, None, None, None, True),
+    "cross_entropy": lambda x: (x, torch.zeros(3, dtype=torch.int64, device=x.device)),
+    "logprobs": lambda x: (x, torch.zeros(3, dtype=torch.int64, device=x.device)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(functional.__all__) - {"add_rms_norm", "batch_norm_stats"}))
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_autocast_follows_torch(kind, name):
+    """By torch's list for the device, of which fake tensors know without a GPU."""
+    ours, theirs = getattr(functional, name), getattr(torch.nn.functional, name, logprobs_of_torch)
+    for low in (torch.float16, torch.bfloat16):
+        with FakeTensorMode(), autocast(kind, low):
+            for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+                x = torch.empty(3, 40, dtype=dtype, device=kind)
+                assert ours(*ARGUMENTS[name](x)).dtype == theirs(*ARGUMENTS[name](x)).dtype, dtype
+
+
+@contextlib.contextmanager
+def autocast(kind, dtype):
+    """torch.autocast, also of a device that is not there."""
+    before = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
+    torch.set_autocast_enabled(kind, True)
+    torch.set_autocast_dtype(kind, dtype)
+    try:
+        yield
+    finally:
+        torch.set_autocast_enabled(kind, before[0])
+        torch.set_autocast_dtype(kind, before[1])

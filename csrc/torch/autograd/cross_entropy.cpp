@@ -181,20 +181,32 @@ at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64
                          c10::string_view reduction, double z) {
   return cross_entropy_as(self.scalar_type(), self, target, ignore_index, smoothing, reduction, z);
 }
-// Under autocast, torch's is of float32. Losses are computed in that; so logits need no copy.
-at::Tensor cross_entropy_of_autocast(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index,
-                                     double smoothing, c10::string_view reduction, double z) {
-  const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastCUDA);
-  const bool casts = at::autocast::is_eligible(self, at::kCUDA);
-  return cross_entropy_as(casts ? at::kFloat : self.scalar_type(), self, target, ignore_index, smoothing, reduction, z);
-}
 
-at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
+at::Tensor logprobs_as(at::ScalarType type, const at::Tensor& self, const at::Tensor& target) {
   constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
   TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::logprobs: the input needs a dim of classes");
   const int64_t dim = self.dim() - 1;
   check_target("logprobs", self, target, dim);
-  return (-std::get<0>(losses_op().call(self, target, dim, kNone, 0, 0))).to(self.scalar_type());
+  return (-std::get<0>(losses_op().call(self, target, dim, kNone, 0, 0))).to(type);
+}
+at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
+  return logprobs_as(self.scalar_type(), self, target);
+}
+
+// By torch's lists: cross_entropy is of float32 on both devices, and so is log_softmax on CUDA. Losses are computed in
+// that; so logits need no copy.
+at::ScalarType type_of_autocast(const at::Tensor& self, at::DeviceType device) {
+  return at::autocast::is_eligible(self, device) ? at::kFloat : self.scalar_type();
+}
+template <at::DeviceType kDevice>
+at::Tensor cross_entropy_of_autocast(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index,
+                                     double smoothing, c10::string_view reduction, double z) {
+  const c10::impl::ExcludeDispatchKeyGuard guard(at::autocast::get_autocast_dispatch_key_from_device_type(kDevice));
+  return cross_entropy_as(type_of_autocast(self, kDevice), self, target, ignore_index, smoothing, reduction, z);
+}
+at::Tensor logprobs_of_autocast(const at::Tensor& self, const at::Tensor& target) {
+  const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastCUDA);
+  return logprobs_as(type_of_autocast(self, at::kCUDA), self, target);
 }
 
 }  // namespace
@@ -206,7 +218,11 @@ TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   m.impl("_logits_backward", torch::CppFunction::makeFallthrough());
   m.impl("_cross_entropy_backward", torch::CppFunction::makeFallthrough());
 }
-TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) { m.impl("cross_entropy", TORCH_FN(cross_entropy_of_autocast)); }
+TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) {
+  m.impl("cross_entropy", TORCH_FN(cross_entropy_of_autocast<at::kCUDA>));
+  m.impl("logprobs", TORCH_FN(logprobs_of_autocast));
+}
+TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) { m.impl("cross_entropy", TORCH_FN(cross_entropy_of_autocast<at::kCPU>)); }
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
   m.impl("cross_entropy", TORCH_FN(cross_entropy));
   m.impl("logprobs", TORCH_FN(logprobs));
