@@ -87,7 +87,8 @@ def cumsum(
         dtype: output type: by default the dtype of ``x``, int64 for integers and bool. One wider than the compute
             type widens it. Floating elements are converted one by one, first, to an integer or bool type.
         out: written to and returned; its dtype is the output type where ``dtype`` is not given. It must have the
-            shape of ``x``, or no elements, when it is resized, and must not overlap ``x``.
+            shape of ``x``, or no elements, when it is resized. It may be ``x`` itself, and must not overlap it
+            otherwise.
 
     Returns:
         Tensor of the shape of ``x``, contiguous, on its device.
@@ -95,7 +96,7 @@ def cumsum(
     Raises:
         IndexError: the dim is out of range.
         TypeError: ``x`` is no tensor, or the dim no integer.
-        RuntimeError: ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x``.
+        RuntimeError: ``out`` has another shape, device, or dtype than ``dtype``, or overlaps ``x`` and is not the same.
         NotImplementedError: the dtype is not one of those accepted (complex, quantised).
     """
     return _call(ops.cumsum, x, dim, out, names, dtype=as_dtype(dtype))
@@ -178,7 +179,7 @@ def cummax(
         x: tensor of any shape and strides.
         dim: the dim to scan, as in :func:`cumsum`.
         out: two tensors, for the values and the indices, which are written to and returned; otherwise as in
-            :func:`cumsum`.
+            :func:`cumsum`. That of the values may be ``x`` itself.
 
     Returns:
         ``values``, of the dtype of ``x``, and ``indices``, int64: a named tuple of two tensors of the shape of ``x``,

@@ -47,6 +47,19 @@ def values_of(case, dtype, special=False):
     return x
 
 
+@pytest.mark.parametrize(("scan", "dtype"), [(s, d) for s, d, out in KINDS if out is None and "arg" not in s], ids=str)
+@pytest.mark.parametrize("backward", [False, True])
+def test_results_in_the_places_of_elements(kernels, scan, dtype, backward):
+    """Rows and columns, of one CTA and of several that look back, aligned and not."""
+    if output_dtype("sum", dtype) != dtype and scan == "cumsum":
+        return
+    shapes = [([300, 1], 1), ([130, 7], 1), ([70, 100], 1), ([9, 1024], 1), ([3, 1500], 1), ([2, 21_001], 1)]
+    for shape, dim in [*shapes, ([7, 130], 0), ([1500, 40], 0), ([1500, 5], 0), ([3, 1100, 4], 1)]:
+        for offset in (0, 1):
+            case = Case(shape, dim, offset=offset, out_offset=offset, scan=scan, backward=backward, in_place=True)
+            run(kernels, case, values_of(case, dtype))
+
+
 def test_every_scan_has_types():
     assert list(TYPES) == SCANS
     assert [scan for scan in SCANS if not scan.startswith("_")] == list(SCANNED)

@@ -63,6 +63,7 @@ class Case:
     scan: str = "cumsum"
     out: torch.dtype | None = None
     backward: bool = False
+    in_place: bool = False  # the result takes the places of the elements
     planned: Planned = field(default_factory=Planned)
 
     def strides(self, memory, gap):
@@ -87,6 +88,9 @@ def run(kernels, case: Case, values: torch.Tensor) -> Planned:
     out_strides, elements = case.strides(case.out_memory, 0)
     results = at_16_bytes(elements + case.out_offset, expected.dtype, POISON)
     out = placed(results, case.out_offset, case.shape, out_strides)
+    if case.in_place:
+        assert (strides, case.offset, x.dtype) == (out_strides, case.out_offset, out.dtype)
+        x = out.copy_(x)
     status = kernels.emulate_scan(
         SCANS.index(case.scan),
         TYPES.index(str(x.dtype).removeprefix("torch.")),

@@ -82,8 +82,8 @@ std::tuple<at::Tensor, at::Tensor> call_pair(const Request& r, const at::Tensor&
 }
 
 void call_pair(const Request& r, const at::Tensor& self, at::Tensor& first, at::Tensor& second) {
-  plain_out(*r.scan).call(self, r.dim->front(), first);
   plain_out(*request_of_indices(r).scan).call(self, r.dim->front(), second);
+  plain_out(*r.scan).call(self, r.dim->front(), first);  // which may take the elements' places
 }
 
 at::Tensor redispatch(c10::DispatchKeySet keys, const Request& r, const at::Tensor& self) {

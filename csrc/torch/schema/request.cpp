@@ -63,6 +63,13 @@ bool share_memory(const at::Tensor& a, const at::Tensor& b) {
   }
 }
 
+// Whether `out` is the input itself, of a scan: it reads an element once, before that place is written to. Of indices
+// it is not, as values are scanned after them (call_pair).
+bool scans_in_place(const Request& r, const at::Tensor& self, const at::Tensor& out) {
+  return r.scan && !traits_of(r.op).needs_index && out.const_data_ptr() == self.const_data_ptr() &&
+         out.scalar_type() == self.scalar_type() && out.sizes() == self.sizes() && out.strides() == self.strides();
+}
+
 }  // namespace
 
 Op parse_op(c10::string_view op) {
@@ -135,12 +142,14 @@ bool check_out(const Request& r, const Checked& checked, const at::Tensor& self,
 
 void check_no_overlap(const Request& r, const at::Tensor& self, const at::Tensor& out, bool resizes) {
   if (resizes) {  // where it will lie is not known yet, but in which storage
-    TORCH_CHECK(!out.is_alias_of(self), "reduce::", name(r), ": out is to be resized and shares memory with the input");
+    TORCH_CHECK(scans_in_place(r, self, out) || !out.is_alias_of(self), "reduce::", name(r),
+                ": out is to be resized and shares memory with the input");
     return;
   }
   TORCH_CHECK(at::has_internal_overlap(out) != at::MemOverlap::Yes, "reduce::", name(r),
               ": several elements of out share one place in memory");
-  TORCH_CHECK(!share_memory(out, self), "reduce::", name(r), ": out shares memory with the input");
+  TORCH_CHECK(scans_in_place(r, self, out) || !share_memory(out, self), "reduce::", name(r),
+              ": out shares memory with the input");
 }
 
 namespace {

@@ -106,7 +106,7 @@ bool check_out(const Request& request, const Checked& checked, const at::Tensor&
                const at::Tensor& out);
 
 // RuntimeError if `out` shares memory with `self`, as far as that can be told cheaply, or with itself; where it is to
-// be resized, if the two share a storage.
+// be resized, if the two share a storage. That of a scan may be `self`.
 void check_no_overlap(const Request& request, const at::Tensor& self, const at::Tensor& out, bool resizes);
 
 // A checked tensor as kernels read it: mode "exact" has none for float8, of which fp16 has all values.
