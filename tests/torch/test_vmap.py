@@ -5,6 +5,7 @@ import torch
 
 import torch_reduce
 from torch_reduce._schemas import REDUCTIONS, SCANS
+from torch_reduce.nn import functional
 from torch_reduce.testing import assert_same_bits, fill
 
 MASKED = [op for op, operator in REDUCTIONS.items() if operator.takes_mask]
@@ -20,8 +21,7 @@ def test_every_operator_has_a_rule():
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     keys = ("FuncTorchBatched", "FuncTorchBatchedDecomposition")
     ruled = [name for name in public if any(has_kernel(name, key) for key in keys)]
-    losses = {"reduce::cross_entropy", "reduce::logprobs"}  # two results a row, which torch takes apart
-    assert sorted(set(public) - set(ruled) - losses) == []
+    assert sorted(set(public) - set(ruled)) == []
 
 
 def results_of(result):
@@ -88,6 +88,50 @@ def test_two_results(name, device):
 @pytest.mark.parametrize("dtype", [torch.uint16, torch.uint64, torch.float8_e5m2, torch.bfloat16], ids=str)
 def test_types_of_selections(dtype, device):
     assert_batch(lambda x: torch_reduce.topk(x, 5), (fill((3, 60), dtype, op="argmax").to(device),))
+
+
+@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1, "z_loss": 0.01}], ids=str)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy(reduction, options, device):
+    run = lambda x, target: functional.cross_entropy(x, target, reduction=reduction, **options)  # noqa: E731
+    x = fill((4, 5, 50, 3), torch.bfloat16).to(device)
+    target = torch.arange(60, device=device).reshape(4, 5, 3).mul(7) % 50
+    target[1, 2] = -100
+    for logits, targets in ((x, target), (x[..., 0], target[..., 0]), (x[:, 0, :, 0], target[:, 0, 0])):
+        assert_batch(run, (logits, targets))
+        assert_batch(run, (logits.movedim(0, -1), targets.movedim(0, -1)), -1)
+        assert_batch(run, (logits, targets[0]), (0, None))
+        assert_batch(run, (logits[0], targets), (None, 0))
+
+
+def test_logprobs(device):
+    x, target = fill((4, 5, 50), torch.float32).to(device), torch.arange(20, device=device).reshape(4, 5)
+    for logits, targets in ((x, target), (x[:, 0], target[:, 0])):
+        assert_batch(functional.logprobs, (logits, targets))
+        assert_batch(functional.logprobs, (logits.movedim(0, 1), targets), (1, 0))
+        assert_batch(functional.logprobs, (logits, targets[0]), (0, None))
+        assert_batch(functional.logprobs, (logits[0], targets), (None, 0))
+
+
+def test_derivatives_of_losses(device):
+    """The bits of each example's gradient; of a gradient of a batch, too, and of what the kernels are made of."""
+    x, target = fill((4, 5, 50), torch.float32).to(device), torch.arange(20, device=device).reshape(4, 5) * 2
+    target[2, 3] = -100
+    losses = {
+        "cross_entropy": lambda x, t: functional.cross_entropy(x, t, label_smoothing=0.1, z_loss=0.01),
+        "logprobs": lambda x, t: functional.logprobs(x, t.clamp_min(0)).square().sum(),
+    }
+    for run in losses.values():
+        gradient = torch.func.grad(run)
+        assert_batch(gradient, (x, target))
+        whole = torch.func.grad(lambda x: torch.vmap(run)(x, target).sum())(x)  # noqa: B023
+        assert_same_bits(whole, torch.vmap(gradient)(x, target))
+        again = torch.func.grad(lambda x, t: gradient(x, t).square().sum())  # noqa: B023
+        each = torch.stack([again(a, b) for a, b in zip(x, target, strict=True)])
+        torch.testing.assert_close(torch.vmap(again)(x, target), each)
+    assert_batch(lambda x: ops._logits(x, 0), (x,), 1)
+    row = torch.stack([torch.cat([ops._logits(each, 1)] * 2, -1) for each in x])
+    assert_batch(lambda x, row: ops._logits_backward(x, row, 1), (x, row))
 
 
 def test_gradients_of_examples(device):

@@ -7,6 +7,7 @@ Operators that are made of others are so under vmap too, by the key FuncTorchBat
 import torch
 
 from .._schemas import REDUCTIONS, SCANS
+from .losses import loss_rule
 from .norms import (
     add_norm_rule,
     batch_norm_gradient_rule,
@@ -46,6 +47,8 @@ def register() -> None:
     torch.library.register_vmap(ops._of_two.default, rule_of_two(ops._of_two.default))
     for softmax in (ops.softmax, ops.log_softmax, ops._softmax_backward, ops._log_softmax_backward):
         torch.library.register_vmap(softmax.default, softmax_rule(softmax.default))
+    for loss in (ops._cross_entropy, ops._cross_entropy_backward, ops._logits, ops._logits_backward):
+        torch.library.register_vmap(loss.default, loss_rule(loss.default))
     for norm in (ops._rms_norm, ops._layer_norm):
         torch.library.register_vmap(norm.default, norm_rule(norm.default))
     torch.library.register_vmap(ops._add_rms_norm.default, add_norm_rule(ops._add_rms_norm.default))

@@ -209,6 +209,11 @@ at::Tensor logprobs_of_autocast(const at::Tensor& self, const at::Tensor& target
   return logprobs_as(type_of_autocast(self, at::kCUDA), self, target);
 }
 
+void register_losses(torch::Library& m) {
+  m.impl("cross_entropy", TORCH_FN(cross_entropy));
+  m.impl("logprobs", TORCH_FN(logprobs));
+}
+
 }  // namespace
 
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
@@ -223,9 +228,8 @@ TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) {
   m.impl("logprobs", TORCH_FN(logprobs_of_autocast));
 }
 TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) { m.impl("cross_entropy", TORCH_FN(cross_entropy_of_autocast<at::kCPU>)); }
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) {
-  m.impl("cross_entropy", TORCH_FN(cross_entropy));
-  m.impl("logprobs", TORCH_FN(logprobs));
-}
+TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_losses(m); }
+// Under vmap too they are what they are made of, which has batching rules.
+TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_losses(m); }
 
 }  // namespace torch_reduce
