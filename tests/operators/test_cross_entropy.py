@@ -82,8 +82,41 @@ def test_is_near_torchs(device, smoothing, reduction):
 def test_gradcheck(device, options):
     x, target = case((4, 6), torch.float64, device)
     run = lambda x: functional.cross_entropy(x, target, **options)  # noqa: E731
-    assert torch.autograd.gradcheck(run, x.requires_grad_()) and torch.autograd.gradgradcheck(run, x)
+    everything = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
+    assert torch.autograd.gradcheck(run, x.requires_grad_(), **everything)
+    assert torch.autograd.gradgradcheck(run, x, check_fwd_over_rev=True, check_batched_grad=True)
     torch.testing.assert_close(torch.func.grad(run)(x.detach()), torch.autograd.grad(run(x), x)[0])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1], ids=str)
+def test_forward_mode_is_torchs(device, smoothing):
+    """Its Hessian, and tangents of every type and shape; of a row that does not count they are 0, whatever it has."""
+    for shape in SHAPES:
+        x, target = case(shape, torch.float64, device)
+        found, expected = (
+            torch.func.jvp(
+                lambda x, run=run: run(x, target, reduction="none", label_smoothing=smoothing),  # noqa: B023
+                (x,),
+                (x.flip(0),),
+            )
+            for run in (functional.cross_entropy, torch.nn.functional.cross_entropy)
+        )
+        torch.testing.assert_close(found, expected)
+    x, target = case((4, 6), torch.float64, device)
+    hessians = [
+        torch.func.hessian(lambda x, run=run: run(x, target, label_smoothing=smoothing))(x)
+        for run in (functional.cross_entropy, torch.nn.functional.cross_entropy)
+    ]
+    torch.testing.assert_close(*hessians)
+    x[1] = torch.nan
+    run = lambda x: functional.cross_entropy(x, target, label_smoothing=smoothing, z_loss=0.1)  # noqa: E731
+    assert torch.func.jvp(run, (x,), (x.nan_to_num(),))[1].isfinite()
+    for dtype in (torch.bfloat16, torch.float32):
+        low = case((4, 6), dtype, device)[0]
+        value, tangent = torch.func.jvp(run, (low,), (low.flip(0),))
+        assert tangent.dtype == dtype
+        wide = torch.func.jvp(run, (low.double(),), (low.flip(0).double(),))[1]
+        torch.testing.assert_close(tangent, wide.to(dtype))
 
 
 @every_dtype
@@ -170,8 +203,6 @@ def test_refuses(device):
             assert run is theirs or words in str(caught.value)
     with pytest.raises(NotImplementedError, match="indices of classes"):
         ours(x, x)
-    with pytest.raises(NotImplementedError, match="forward-mode"):
-        torch.func.jvp(lambda x: ours(x, target), (x,), (x,))
 
 
 @every_dtype

@@ -59,19 +59,47 @@ at::Tensor gradient(const Loss& loss, const at::Tensor& grad, const at::Tensor& 
                              .typed<CrossEntropyGradient>();
   return op.call(grad, self, target, row, loss.dim, loss.ignore_index, loss.smoothing, loss.z);
 }
-// By differentiable operators.
+// What the derivatives that may be differentiated again are made of: a sum over the classes keeps no dim.
+struct Formula {
+  const Loss& loss;
+  Targets targets;
+  at::Tensor x, shares;
+  Factors of_rows;
+
+  Formula(const Loss& l, const at::Tensor& grad, const at::Tensor& self, const at::Tensor& target)
+      : loss(l),
+        targets(l, target),
+        x(self.to(compute_type_of_map(self.scalar_type()))),
+        shares(shares_of(x, l.dim)),
+        of_rows(l, grad, targets.ignored, l.z == 0 ? grad : over_classes(Op::LogSumExp, x), self.sym_size(l.dim)) {}
+
+  at::Tensor over_classes(Op op, const at::Tensor& t) const {
+    return call(Request{op, at::IntArrayRef(loss.dim), false, std::nullopt}, t);
+  }
+
+ private:
+  static at::Tensor shares_of(const at::Tensor& x, int64_t dim) {
+    static const auto log_softmax =
+        c10::Dispatcher::singleton().findSchemaOrThrow("reduce::log_softmax", "").typed<Softmaxes>();
+    return log_softmax.call(x, dim, std::nullopt, std::nullopt, 1).exp();
+  }
+};
+
 at::Tensor differentiable_gradient(const Loss& loss, const at::Tensor& grad, const at::Tensor& self,
                                    const at::Tensor& target) {
-  static const auto log_softmax =
-      c10::Dispatcher::singleton().findSchemaOrThrow("reduce::log_softmax", "").typed<Softmaxes>();
-  const at::Tensor x = self.to(compute_type_of_map(self.scalar_type()));
-  const Targets targets(loss, target);
-  const at::Tensor log =
-      loss.z == 0 ? grad : call(Request{Op::LogSumExp, at::IntArrayRef(loss.dim), false, std::nullopt}, x);
-  const Factors f(loss, grad, targets.ignored, log, self.sym_size(loss.dim));
-  const at::Tensor shares = log_softmax.call(x, loss.dim, std::nullopt, std::nullopt, 1).exp();
-  const at::Tensor all = shares * f.scale.unsqueeze(loss.dim) - f.shift.unsqueeze(loss.dim);
-  return all.scatter_add(loss.dim, targets.index, -f.of_target.unsqueeze(loss.dim)).to(self.scalar_type());
+  const Formula f(loss, grad, self, target);
+  const auto beside_classes = [&](const at::Tensor& t) { return t.unsqueeze(loss.dim); };
+  const at::Tensor all = f.shares * beside_classes(f.of_rows.scale) - beside_classes(f.of_rows.shift);
+  return all.scatter_add(loss.dim, f.targets.index, -beside_classes(f.of_rows.of_target)).to(self.scalar_type());
+}
+at::Tensor tangent_of(const Loss& loss, const at::Tensor& tangent, const at::Tensor& self, const at::Tensor& target) {
+  const at::Tensor t = tangent.to(compute_type_of_map(self.scalar_type()));
+  const Formula f(loss, at::ones_like(target, t.options()), self, target);
+  const auto& [scale, shift, of_target] = f.of_rows;
+  at::Tensor moved = scale * f.over_classes(Op::Sum, f.shares * t);
+  if (loss.smoothing != 0) moved = moved - shift * f.over_classes(Op::Sum, t);
+  moved = moved - of_target * t.gather(loss.dim, f.targets.index).squeeze(loss.dim);
+  return moved.masked_fill(f.targets.ignored, 0);
 }
 
 struct Gradient {
@@ -130,21 +158,24 @@ const auto& losses_op() {
 
 Pair differentiable_losses(c10::DispatchKeySet keys, const at::Tensor& self, const at::Tensor& target, int64_t dim,
                            int64_t ignore_index, double smoothing, double z) {
-  TORCH_CHECK_NOT_IMPLEMENTED(!self._fw_grad(/*level=*/0).defined(),
-                              "reduce::cross_entropy: forward-mode derivatives are not there");
   dim = at::maybe_wrap_dim(dim, self.dim());
   auto [result, row] = [&] {
     const at::AutoDispatchBelowADInplaceOrView below;
     return losses_op().redispatch(keys & c10::after_autograd_keyset, self, target, dim, ignore_index, smoothing, z);
   }();
+  const Loss loss{dim, ignore_index, smoothing, z};
   if (self.requires_grad() && at::GradMode::is_enabled()) {
     const auto node = NodeOwner<CrossEntropyNode>::make();
     node->set_next_edges(torch::autograd::collect_next_edges(self, target));
-    node->loss = {dim, ignore_index, smoothing, z};
+    node->loss = loss;
     node->self = SavedVariable(self, /*is_output=*/false);
     node->target = SavedVariable(target, /*is_output=*/false);
     node->row = SavedVariable(row, /*is_output=*/false);
     torch::autograd::set_history(result, node);
+  }
+  if (const at::Tensor& tangent = self._fw_grad(/*level=*/0); tangent.defined()) {
+    result._set_fw_grad(tangent_of(loss, tangent, self._fw_primal(/*level=*/0), target), /*level=*/0,
+                        /*is_inplace_op=*/false);
   }
   return {result, row};
 }
