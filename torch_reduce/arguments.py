@@ -32,6 +32,7 @@ class TorchNames(TypedDict, total=False):
     keepdims: bool
 
 
+_REAL = (int, float, torch.SymInt, torch.SymFloat)
 _OF_PYTHON: dict[type, torch.dtype] = {float: torch.float64, int: torch.int64, bool: torch.bool}
 
 
@@ -159,9 +160,9 @@ def as_real(name: str, number: Real) -> float:
         TypeError: it is no real number.
     """
     real = _as_number(number)
-    if torch.compiler.is_compiling() and getattr(real, "ndim", None) == 0:
+    if not isinstance(real, _REAL) and torch.compiler.is_compiling() and getattr(real, "ndim", None) == 0:
         real = real.item()  # the operator takes no tensor for it: the graph ends here
-    if isinstance(real, int | float | torch.SymInt | torch.SymFloat):
+    if isinstance(real, _REAL):
         return cast(float, int(real) if isinstance(real, bool) else real)
     raise TypeError(f"reduce: {name} is a real number, got {number!r}")
 
