@@ -226,13 +226,16 @@ ARGUMENTS = {
 @pytest.mark.parametrize("name", sorted(set(functional.__all__) - {"add_rms_norm", "batch_norm_stats"}))
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
 def test_autocast_follows_torch(kind, name):
-    """By torch's list for the device, of which fake tensors know without a GPU."""
+    """By torch's list for the device, of which fake tensors know without a GPU; and in a batch as alone."""
     ours, theirs = getattr(functional, name), getattr(torch.nn.functional, name, logprobs_of_torch)
     for low in (torch.float16, torch.bfloat16):
         with FakeTensorMode(), autocast(kind, low):
             for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
                 x = torch.empty(3, 40, dtype=dtype, device=kind)
-                assert ours(*ARGUMENTS[name](x)).dtype == theirs(*ARGUMENTS[name](x)).dtype, dtype
+                expected = theirs(*ARGUMENTS[name](x)).dtype
+                assert ours(*ARGUMENTS[name](x)).dtype == expected, dtype
+                batch = torch.vmap(lambda x: ours(*ARGUMENTS[name](x)))(x.expand(2, 3, 40))
+                assert batch.dtype == expected, f"{dtype}, a batch"
 
 
 @contextlib.contextmanager

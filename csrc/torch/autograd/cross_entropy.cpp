@@ -4,16 +4,17 @@
 // + z l^2, in the compute type.
 #include <ATen/ATen.h>
 #include <ATen/WrapDimUtils.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "../dispatch/call.h"
 #include "../dispatch/two.h"
+#include "../maps/autocast.h"
 #include "../maps/call.h"
 #include "../maps/describe.h"
 #include "compiled_node.h"
@@ -194,50 +195,35 @@ void check_target(const char* name, const at::Tensor& self, const at::Tensor& ta
                     at::SymIntArrayRef(sizes), ", that of the input without its classes; got ", target.sym_sizes());
 }
 
-at::Tensor cross_entropy_as(at::ScalarType type, const at::Tensor& self, const at::Tensor& target, int64_t ignore_index,
-                            double smoothing, c10::string_view reduction, double z) {
+// By torch's lists, autocast has cross_entropy in float32 on both devices, and log_softmax on CUDA. Losses are computed
+// in that; so logits need no copy.
+at::ScalarType type_of(const at::Tensor& self, std::initializer_list<at::DeviceType> devices) {
+  const auto casts = [&](at::DeviceType d) { return autocast_is_on(self, d) && at::autocast::is_eligible(self, d); };
+  return std::any_of(devices.begin(), devices.end(), casts) ? at::kFloat : self.scalar_type();
+}
+
+at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index, double smoothing,
+                         c10::string_view reduction, double z) {
   TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::cross_entropy: the input needs a dim of classes");
   TORCH_CHECK_VALUE(reduction == "mean" || reduction == "sum" || reduction == "none", reduction,
                     " is not a valid value for reduction");
   TORCH_CHECK(0 <= smoothing && smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", smoothing);
   const int64_t dim = self.dim() == 1 ? 0 : 1;
   check_target("cross_entropy", self, target, dim);
+  const at::ScalarType type = type_of(self, {at::kCPU, at::kCUDA});
   const at::Tensor of_rows = std::get<0>(losses_op().call(self, target, dim, ignore_index, smoothing, z));
   if (reduction == "none") return of_rows.to(type);
   if (reduction == "sum") return call(Request{Op::Sum, {}, false, type}, of_rows);
   const Request mean{Op::Mean, {}, false, type, "deterministic", 1, std::nullopt, Role::Mask};
   return call_of_two(mean, of_rows, target != ignore_index);
 }
-at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index, double smoothing,
-                         c10::string_view reduction, double z) {
-  return cross_entropy_as(self.scalar_type(), self, target, ignore_index, smoothing, reduction, z);
-}
 
-at::Tensor logprobs_as(at::ScalarType type, const at::Tensor& self, const at::Tensor& target) {
+at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
   constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
   TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::logprobs: the input needs a dim of classes");
   const int64_t dim = self.dim() - 1;
   check_target("logprobs", self, target, dim);
-  return (-std::get<0>(losses_op().call(self, target, dim, kNone, 0, 0))).to(type);
-}
-at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
-  return logprobs_as(self.scalar_type(), self, target);
-}
-
-// By torch's lists: cross_entropy is of float32 on both devices, and so is log_softmax on CUDA. Losses are computed in
-// that; so logits need no copy.
-at::ScalarType type_of_autocast(const at::Tensor& self, at::DeviceType device) {
-  return at::autocast::is_eligible(self, device) ? at::kFloat : self.scalar_type();
-}
-template <at::DeviceType kDevice>
-at::Tensor cross_entropy_of_autocast(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index,
-                                     double smoothing, c10::string_view reduction, double z) {
-  const c10::impl::ExcludeDispatchKeyGuard guard(at::autocast::get_autocast_dispatch_key_from_device_type(kDevice));
-  return cross_entropy_as(type_of_autocast(self, kDevice), self, target, ignore_index, smoothing, reduction, z);
-}
-at::Tensor logprobs_of_autocast(const at::Tensor& self, const at::Tensor& target) {
-  const c10::impl::ExcludeDispatchKeyGuard guard(c10::DispatchKey::AutocastCUDA);
-  return logprobs_as(type_of_autocast(self, at::kCUDA), self, target);
+  return (-std::get<0>(losses_op().call(self, target, dim, kNone, 0, 0))).to(type_of(self, {at::kCUDA}));
 }
 
 void register_losses(torch::Library& m) {
@@ -254,11 +240,6 @@ TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   m.impl("_logits_backward", torch::CppFunction::makeFallthrough());
   m.impl("_cross_entropy_backward", torch::CppFunction::makeFallthrough());
 }
-TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) {
-  m.impl("cross_entropy", TORCH_FN(cross_entropy_of_autocast<at::kCUDA>));
-  m.impl("logprobs", TORCH_FN(logprobs_of_autocast));
-}
-TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) { m.impl("cross_entropy", TORCH_FN(cross_entropy_of_autocast<at::kCPU>)); }
 TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_losses(m); }
 // Under vmap too they are what they are made of, which has batching rules.
 TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_losses(m); }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "../dispatch/call.h"
+#include "autocast.h"
 #include "call.h"
 #include "describe.h"
 
@@ -40,7 +41,9 @@ at::Tensor group_norm(const at::Tensor& self, int64_t groups, const std::optiona
   c10::SymInt row = sizes[1] / groups;
   for (const c10::SymInt& size : sizes.slice(2)) row *= size;
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_group_norm", "").typed<GroupNorms>();
-  return std::get<0>(op.call(self.reshape_symint({sizes[0], groups, row}), weight, bias, eps)).view_symint(sizes);
+  const Float32OfAutocast cast(self);
+  const at::Tensor rows = cast(self).reshape_symint({sizes[0], groups, row});
+  return std::get<0>(op.call(rows, cast(weight), cast(bias), eps)).view_symint(sizes);
 }
 
 // The mean and the variance, of all dims but that of the channels, with the digits of the compute type.

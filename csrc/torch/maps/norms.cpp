@@ -1,4 +1,5 @@
-// The norms as torch has them: of a shape, by the operators of the last dims.
+// The norms as torch has them: of a shape, by the operators of the last dims. On CUDA, autocast computes layer_norm in
+// float32, and leaves rms_norm as it is, by torch's list.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
@@ -7,6 +8,7 @@
 #include <sstream>
 
 #include "../dispatch/call.h"
+#include "autocast.h"
 #include "call.h"
 #include "describe.h"
 
@@ -62,7 +64,8 @@ at::Tensor layer_norm(const at::Tensor& self, at::SymIntArrayRef shape, const st
                       const std::optional<at::Tensor>& bias, double eps) {
   const int64_t dims = check_shape(self, shape, weight, bias);
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_layer_norm", "").typed<LayerNorms>();
-  return std::get<0>(op.call(self, dims, weight, bias, eps));
+  const Float32OfAutocast cast(self);
+  return std::get<0>(op.call(cast(self), dims, cast(weight), cast(bias), eps));
 }
 
 // The sum is rounded before it is normalised: the result is that of rms_norm, and the sum that of torch.
