@@ -8,6 +8,8 @@ import torch
 from differentiated import SHAPE, calls
 from torch.func import jacfwd, jacrev, jvp
 
+import torch_reduce
+
 MASKED = [call for call in calls() if call.mask and "parameters" not in call.name]
 every_masked = pytest.mark.parametrize("call", MASKED, ids=str)
 
@@ -69,3 +71,16 @@ def test_no_tangent_of_what_a_mask_leaves_out(call, device):
     for value, tangent in zip(*jvp(run, (x,), (direction,)), strict=True):
         if value.shape == mask.shape:
             assert value[0, :, 1].isnan().all() and not tangent[~mask].any()
+
+
+@pytest.mark.parametrize(
+    "op, infinity", [("amax", -torch.inf), ("amax", torch.inf), ("amin", -torch.inf), ("amin", torch.inf)]
+)
+def test_infinities_that_count_tie_with_no_other(op, infinity, device):
+    """Nor with what stands for elements that do not count."""
+    x = torch.tensor([[infinity, 5.0, infinity, 7.0], [1.0, 2.0, 3.0, 4.0]], device=device, requires_grad=True)
+    mask = torch.tensor([[True, False, True, False], [False] * 4], device=device)
+    run = lambda x: getattr(torch_reduce, op)(x, 1, where=mask)  # noqa: E731
+    (grad,) = torch.autograd.grad(run(x).sum(), x)
+    assert torch.equal(grad.cpu(), torch.tensor([[0.5, 0, 0.5, 0], [0] * 4]))
+    assert jvp(run, (x.detach(),), (torch.ones_like(x),))[1].tolist() == [1, 0]

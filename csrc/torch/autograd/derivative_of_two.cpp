@@ -15,6 +15,9 @@ Request request_like(const Reduction& r, Op op, bool keepdim, std::optional<at::
 
 at::Tensor where_counted(const at::Tensor& mask, const at::Tensor& x) { return at::where(mask, x, at::Scalar(0)); }
 
+at::Tensor counts(const Reduction& r, const TwoOperands& o, bool keepdim) {
+  return counts_of(request_like(r, Op::Sum, keepdim, std::nullopt, Role::None), o.other);
+}
 // Self with elements that change nothing in the place of those that do not count: the operator's own derivative at that
 // is the masked one's.
 at::Tensor self_of(const Reduction& r, const TwoOperands& o) {
@@ -23,7 +26,11 @@ at::Tensor self_of(const Reduction& r, const TwoOperands& o) {
                           : r.op == Op::Max || r.op == Op::LogSumExp ? -kInfinity
                           : r.op == Op::Min                          ? kInfinity
                                                                      : 0;
-  return at::where(o.other, o.first.self, at::Scalar(identity));
+  const at::Tensor& self = o.first.self;
+  if (r.op != Op::Max && r.op != Op::Min) return at::where(o.other, self, at::Scalar(identity));
+  // An infinite extreme is that of an element that counts, if there is any, and no other ties with it.
+  const at::Tensor is_taken = with_reduced_dims(r, o.first.result, o.first).isinf().logical_and(counts(r, o, true) > 0);
+  return at::where(o.other, self, at::where(is_taken, at::Scalar(0), at::Scalar(identity)).to(self.scalar_type()));
 }
 Operands first_of(const Reduction& r, const TwoOperands& o) {
   Operands first = o.first;
@@ -33,9 +40,6 @@ Operands first_of(const Reduction& r, const TwoOperands& o) {
 
 // What divides by how many elements count.
 
-at::Tensor counts(const Reduction& r, const TwoOperands& o, bool keepdim) {
-  return counts_of(request_like(r, Op::Sum, keepdim, std::nullopt, Role::None), o.other);
-}
 at::Tensor degrees_of_freedom(const Reduction& r, const TwoOperands& o, bool keepdim, at::ScalarType type) {
   return (counts(r, o, keepdim) - r.correction).clamp_min(0).to(type);
 }
