@@ -45,6 +45,22 @@ class NoRMSNorm(OffsetRMSNorm):
         return super().forward(x) * 1.25
 
 
+class RMSNormOfWeight(RMSNorm):
+    """A weight of 16 bits decides the type of the result, as in T5."""
+
+    def forward(self, x):
+        h = x * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+        return self.weight * (h.to(self.weight.dtype) if self.weight.dtype.itemsize == 2 else h)
+
+
+class RMSNormOfChannels(RMSNorm):
+    """Of rows of a matrix that of the last dim, and of others another one."""
+
+    def forward(self, x):
+        weight = self.weight.view(-1, *[1] * (x.dim() - 2))
+        return x * torch.rsqrt(x.pow(2).mean(1, keepdim=True) + self.variance_epsilon) * weight
+
+
 class Scaled(nn.LayerNorm):
     """A subclass with a forward of its own."""
 
@@ -91,6 +107,38 @@ def test_a_norm_has_the_operators_bits(device):
         types.append(mixed(x.bfloat16()).dtype)
         torch_reduce.patch(mixed)
     assert types == [torch.float32] * 2
+
+
+def test_the_type_of_a_narrow_weight():
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        for kind in (RMSNorm, RMSNormOfWeight):
+            module = kind(8).to(dtype)
+            for x in (torch.randn(2, 3, 8), torch.randn(2, 3, 8).to(dtype)):
+                expected = module(x)
+                assert torch_reduce.patch(module).replaced
+                actual = module(x)
+                torch_reduce.unpatch(module)
+                torch.testing.assert_close(actual, expected)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+def test_a_norm_of_another_dim_stays(n):
+    assert not torch_reduce.patch(RMSNormOfChannels(n)).replaced
+    assert torch_reduce.patch(RMSNorm(n)).replaced
+
+
+def test_a_loss_takes_the_targets_of_torchs():
+    module, x = nn.CrossEntropyLoss(), torch.randn(4, 5)
+    for target in (torch.tensor([0, 4, 2, 1]), torch.tensor([0, 4, 2, 1], dtype=torch.uint8), torch.rand(4, 5)):
+        expected = module(x, target)
+        assert torch_reduce.patch(module).replaced
+        torch.testing.assert_close(module(x, target), expected)
+        module.weight = torch.rand(5)  # after it was patched
+        weighted = module(x, target)
+        torch_reduce.unpatch(module)
+        torch.testing.assert_close(weighted, module(x, target))
+        module.weight = None
+    assert not torch_reduce.patch(torch_reduce.nn.CrossEntropyLoss()).left
 
 
 def test_nothing_else_changes():

@@ -20,14 +20,17 @@ class RMSNormForm:
     """The weight is one more than the parameter."""
     promotes: bool
     """The result has the wider type of input and weight, and else that of the input."""
+    narrows: bool
+    """Where the weight has 16 bits, its type is the result's."""
 
 
 def rms_norm_form(module: torch.nn.Module) -> RMSNormForm | None:
     """The form of an RMS norm of the last dim, or None where the module is anything else.
 
     It has one parameter, ``weight``, of one dim; a number ``eps`` or ``variance_epsilon``; no buffer and no module. And
-    its ``forward`` computes an RMS norm of two rows, of values near 1 and near the root of ``eps``. That is tried on a
-    shallow copy with a weight of its own, so neither the module's parameters nor its hooks take part.
+    its ``forward`` computes an RMS norm of rows of three dims, no two of which are alike, of values near 1 and near the
+    root of ``eps``. That is tried on a shallow copy with a weight of its own, so neither the module's parameters nor
+    its hooks take part.
     """
     weight, eps = module._parameters.get("weight"), _eps_of(module)
     alone = len(module._parameters) == 1 and not module._buffers and not module._modules
@@ -35,7 +38,8 @@ def rms_norm_form(module: torch.nn.Module) -> RMSNormForm | None:
         return None
     n = len(weight)
     fp32: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
-    x = torch.linspace(-1, 1, n, **fp32).add(0.25) * torch.tensor([[1.0], [eps**0.5]], **fp32)
+    x = torch.linspace(-1, 1, n, **fp32).add(0.25) * torch.tensor([[[1.0], [0.75], [2.0]]], **fp32)
+    x = x * torch.tensor([[[1.0]], [[eps**0.5]]], **fp32)
     own = torch.linspace(-0.5, 1.5, n, **fp32)
     bound = (n + 8) * torch.finfo(torch.float32).eps  # of a sum in any order, a root and some products
     for offset in (False, True):
@@ -44,19 +48,22 @@ def rms_norm_form(module: torch.nn.Module) -> RMSNormForm | None:
         if actual is None or actual.shape != x.shape:
             return None
         if torch.allclose(actual.float(), expected, rtol=bound, atol=bound, equal_nan=True):
-            narrow = _tried(module, x.bfloat16(), own)
-            return RMSNormForm(eps, offset, narrow is not None and narrow.dtype == own.dtype)
+            narrow, wide = _tried(module, x.bfloat16(), own), _tried(module, x, own.bfloat16())
+            promotes = narrow is not None and narrow.dtype == own.dtype
+            return RMSNormForm(eps, offset, promotes, narrows=wide is not None and wide.dtype == torch.bfloat16)
     return None
 
 
 def apply_rms_norm(form: RMSNormForm, module: torch.nn.Module, hidden_states: Tensor) -> Tensor:
     """The ``forward`` of a module of that form."""
     weight: Tensor = module.weight  # type: ignore[assignment]
+    narrow = weight.dtype if form.narrows and weight.dtype in (torch.float16, torch.bfloat16) else None
     if form.promotes:
         hidden_states = hidden_states.to(torch.promote_types(hidden_states.dtype, weight.dtype))
     if form.offset:
         weight = weight.to(torch.promote_types(weight.dtype, torch.float32)) + 1
-    return functional.rms_norm(hidden_states, weight.shape, weight, form.eps)
+    result = functional.rms_norm(hidden_states, weight.shape, weight, form.eps)
+    return result if narrow is None else result.to(narrow)
 
 
 def _eps_of(module: torch.nn.Module) -> float | None:

@@ -12,7 +12,20 @@ from . import modules
 from .forms import apply_rms_norm, rms_norm_form
 
 _TORCHS = tuple(getattr(nn, name) for name in modules.__all__)
-_OWN = {kind.forward: getattr(modules, kind.__name__).forward for kind in _TORCHS}
+
+
+def _cross_entropy(module: nn.CrossEntropyLoss, input: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Ours, but torch's of what ours refuses: probabilities of classes, and weights that a module was given later."""
+    if target.is_floating_point() or module.weight is not None:
+        return nn.CrossEntropyLoss.forward(module, input, target)
+    return modules.CrossEntropyLoss.forward(module, input, target)  # type: ignore[arg-type]
+
+
+def _ours_of(kind: type[nn.Module]) -> type[nn.Module]:
+    return getattr(modules, kind.__name__)
+
+
+_OWN = {kind.forward: _ours_of(kind).forward for kind in _TORCHS} | {nn.CrossEntropyLoss.forward: _cross_entropy}
 """By what torch's module calls: what is called instead. A subclass that keeps the one has the other too."""
 
 
@@ -38,7 +51,7 @@ def patch(model: nn.Module) -> Patch:
     changes. Replaced are
 
     - ``torch.nn.RMSNorm``, ``LayerNorm``, ``GroupNorm``, ``BatchNorm1d`` to ``3d``, ``Softmax``, ``LogSoftmax`` and
-      ``CrossEntropyLoss``, and subclasses that keep their ``forward``;
+      ``CrossEntropyLoss``, and subclasses that keep their ``forward``; of probabilities of classes a loss stays torch's;
     - every module that computes an RMS norm of its last dim, such as ``LlamaRMSNorm`` and ``Qwen3RMSNorm``, or
       ``GemmaRMSNorm`` with its weight of one more;
     - in a model of the package transformers, the softmax of the attention if that is the eager one, and the loss if the
@@ -133,7 +146,7 @@ def _why_left(module: nn.Module) -> str | None:
     kind = type(module)
     if isinstance(module, torch.jit.ScriptModule):
         return "TorchScript has compiled it"
-    if kind.forward in _OWN.values():
+    if kind in map(_ours_of, _TORCHS):
         return None
     if kind.forward in _OWN:
         return _why_not(module) or "it has a forward of its own"

@@ -24,7 +24,9 @@ def normalised(
 def move_running(
     running_mean: Tensor | None, running_var: Tensor | None, momentum: float, mean: Tensor, var: Tensor, count: int
 ) -> None:
-    """Moves statistics towards those of a batch of so many elements a channel, in place."""
+    """Moves statistics towards those of a batch of so many elements a channel, in place. No element moves none."""
+    if count == 0:
+        return
     unbiased = var * (count / (count - 1)) if count > 1 else var
     for running, new in ((running_mean, mean), (running_var, unbiased)):
         if running is not None:

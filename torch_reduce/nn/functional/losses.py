@@ -1,5 +1,6 @@
 """Losses of rows of logits."""
 
+import torch
 from torch import Tensor
 
 from ...arguments import check_tensor
@@ -22,7 +23,7 @@ def cross_entropy(
 
     Args:
         input: logits of shape (classes), (rows, classes) or (rows, classes, ...), as for :func:`softmax`.
-        target: classes, of int64 and the shape of ``input`` without its classes.
+        target: classes, of int64 or uint8 and the shape of ``input`` without its classes.
         ignore_index: a target whose row does not count.
         label_smoothing: the part of each row's loss that all classes share, from 0 to 1.
         reduction: ``"mean"`` over the rows that count, ``"sum"`` or ``"none"``.
@@ -34,14 +35,14 @@ def cross_entropy(
     Raises:
         IndexError: on a CPU, a target is out of range. On a GPU the device fails, as with torch.
         ValueError: a shape does not fit, or the reduction is unknown.
-        RuntimeError: the target is not of int64, or the smoothing is out of range.
+        RuntimeError: the target is of another type of integers, or the smoothing is out of range.
         NotImplementedError: the dtype is not one of those accepted, or targets are floating.
     """
     check_tensor("input", input)
     check_tensor("target", target)
     return ops.cross_entropy(
         input,
-        target,
+        _as_classes(target),
         ignore_index=ignore_index,
         label_smoothing=label_smoothing,
         reduction=reduction,
@@ -54,7 +55,7 @@ def logprobs(input: Tensor, target: Tensor) -> Tensor:
 
     Args:
         input: logits, as for :func:`softmax`, of classes in the last dim.
-        target: classes, of int64 and the shape of ``input`` without its last dim.
+        target: classes, of int64 or uint8 and the shape of ``input`` without its last dim.
 
     Returns:
         Tensor of the shape of ``target`` and the dtype of ``input``.
@@ -64,4 +65,8 @@ def logprobs(input: Tensor, target: Tensor) -> Tensor:
     """
     check_tensor("input", input)
     check_tensor("target", target)
-    return ops.logprobs(input, target)
+    return ops.logprobs(input, _as_classes(target))
+
+
+def _as_classes(target: Tensor) -> Tensor:
+    return target.long() if target.dtype == torch.uint8 else target
