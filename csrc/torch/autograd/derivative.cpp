@@ -97,13 +97,21 @@ at::Tensor sumsq_forward(const Reduction& r, const at::Tensor& tangent, const Op
   return sum(r, 2 * tangent.to(type) * o.self.to(type), r.keepdim, type);
 }
 
+// The shares of elements in a sum of exponentials, by its logarithm in the compute type: rounded to 16 bits it may be
+// far off.
+at::Tensor shares(const Reduction& r, const Operands& o) {
+  const at::ScalarType type = at::toOpMathType(o.result.scalar_type());
+  const at::Tensor x = o.self.to(type);
+  const bool is_wide = type == o.result.scalar_type();
+  const at::Tensor logarithm = is_wide ? with_reduced_dims(r, o.result, o)
+                                       : call({Op::LogSumExp, at::IntArrayRef(r.dims), true, std::nullopt, r.mode}, x);
+  return (x - logarithm).exp();
+}
 at::Tensor logsumexp_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
-  const at::Tensor result = with_reduced_dims(r, o.result, o);
-  return (with_reduced_dims(r, grad, o) * (o.self.to(result.scalar_type()) - result).exp()).to(o.type);
+  return (with_reduced_dims(r, grad, o) * shares(r, o)).to(o.type);
 }
 at::Tensor logsumexp_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
-  const at::Tensor result = with_reduced_dims(r, o.result, o);
-  return sum(r, tangent * (o.self.to(result.scalar_type()) - result).exp(), r.keepdim, o.result.scalar_type());
+  return sum(r, tangent * shares(r, o), r.keepdim, o.result.scalar_type());
 }
 
 // What the sum of squared differences was divided by; 0 gives a gradient of infinities and NaN, as torch's.

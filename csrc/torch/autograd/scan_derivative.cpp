@@ -69,34 +69,36 @@ at::Tensor products_forward(const Reduction& r, const at::Tensor& tangent, const
   return with_dim_back(r, solve_recurrence(f.x.flip(-1), changes.flip(-1)).flip(-1), o).to(type);
 }
 
-// Sums of terms * exp(reference) along a dim, by their logarithms, so that no exponential leaves the type's range;
-// positive and negative terms apart. `scan` goes from references and logarithms of terms to those of the sums.
-template <class F>
-at::Tensor sums_of_exponentials(const at::Tensor& terms, F scan) {
-  const at::Tensor none = at::full({}, -std::numeric_limits<double>::infinity(), terms.options());
-  const auto of_sign = [&](const at::Tensor& signed_terms) {
-    const at::Tensor is_term = signed_terms > 0;
-    const at::Tensor size = at::where(is_term, signed_terms, at::ones({}, terms.options()));
-    return scan(at::where(is_term, size.log(), none)).exp();
-  };
-  return of_sign(terms) - of_sign(-terms);
+// The logarithms of the sums, the scanned dim in last place, in the compute type: rounded to 16 bits they may be far
+// off.
+at::Tensor logarithms(const Reduction& r, const Operands& o) {
+  const at::ScalarType type = at::toOpMathType(o.result.scalar_type());
+  const bool are_wide = type == o.result.scalar_type();
+  return with_dim_last(r, are_wide ? o.result : scan_by(Scan::logcumsumexp, o.self.to(type), dim_of(r)));
 }
-// The logarithms of sums, but 0 for that of no sum: all elements up to there are -infinity, whose exponentials are 0.
-at::Tensor logarithms(const Operands& o) {
-  return at::where(o.result == -std::numeric_limits<double>::infinity(), at::zeros({}, o.result.options()), o.result);
+// exp(part - whole) of logarithms, of which the former is the lower one: that of -infinity is nothing, and so are its
+// derivatives.
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+at::Tensor share(const at::Tensor& part, const at::Tensor& whole) {
+  const at::Tensor is_nothing = part == -kInfinity, zero = at::zeros({}, part.options());
+  return at::where(is_nothing, zero, at::where(is_nothing, zero, part - whole).exp());
 }
 
+// Of s, the logarithms of the sums: exp(x[k]) times all g[j] exp(-s[j]) from k on. That is the share of x[k] in s[k],
+// times r[k] = g[k] + the share of s[k] in s[k + 1] times r[k + 1]. So no exponential leaves the type's range.
 at::Tensor exponentials_backward(const Reduction& r, const at::Tensor& grad, const Operands& o) {
-  const at::Tensor sums = logarithms(o), x = o.self.to(sums.scalar_type());
-  return sums_of_exponentials(
-             grad, [&](const at::Tensor& logs) { return suffixes(Scan::logcumsumexp, logs - sums, dim_of(r)) + x; })
-      .to(o.type);
+  if (has_none(grad)) return grad.to(o.type);
+  const at::Tensor sums = logarithms(r, o), x = with_dim_last(r, o.self).to(sums.scalar_type());
+  const at::Tensor g = with_dim_last(r, grad).to(sums.scalar_type());
+  const at::Tensor behind = solve_recurrence(share(sums, shifted(sums, -1, kInfinity)), g);
+  return with_dim_back(r, share(x, sums) * behind, o).to(o.type);
 }
 at::Tensor exponentials_forward(const Reduction& r, const at::Tensor& tangent, const Operands& o) {
-  const at::Tensor sums = logarithms(o), x = o.self.to(sums.scalar_type());
-  return sums_of_exponentials(tangent.to(sums.scalar_type()), [&](const at::Tensor& logs) {
-    return scan_by(Scan::logcumsumexp, logs + x, dim_of(r)) - sums;
-  });
+  if (has_none(tangent)) return tangent.to(o.result.scalar_type());
+  const at::Tensor sums = logarithms(r, o), x = with_dim_last(r, o.self).to(sums.scalar_type());
+  const at::Tensor changes = share(x, sums) * with_dim_last(r, tangent).to(sums.scalar_type());
+  const at::Tensor before = share(shifted(sums, 1, -kInfinity), sums);
+  return with_dim_back(r, solve_recurrence(before.flip(-1), changes.flip(-1)).flip(-1), o).to(o.result.scalar_type());
 }
 
 // Where the extreme of each prefix stands: it changes from one run of equal indices to the next, and so each of these
