@@ -228,3 +228,26 @@ def test_arguments(device):
                 torch_reduce.norm(x, order, dtype=dtype)
         with pytest.raises(NotImplementedError, match="exact"):
             torch_reduce.norm(x, order, mode="exact")
+
+
+@pytest.mark.parametrize(
+    "order, special", [(p, 0.0) for p in (0.5, 1.5, 1.9, 2.5, 3, 4)] + [(p, INF) for p in (-1, -2.5)]
+)
+def test_one_element_leaves_the_derivatives_of_others(order, special, device):
+    """A zero, or an infinity where it does not count: others have those that they have without it."""
+    x = torch.tensor([-1.0, 1, 2], dtype=torch.float64, device=device)
+    run = lambda x: torch_reduce.norm(x, order)  # noqa: E731
+    beside = lambda x: torch_reduce.norm(torch.cat([x, x.new_full((1,), special)]), order)  # noqa: E731
+    torch.testing.assert_close(torch.func.grad(beside)(x), torch.func.grad(run)(x))
+    torch.testing.assert_close(torch.func.hessian(beside)(x), torch.func.hessian(run)(x))
+    everywhere = torch.cat([x, x.new_full((1,), special)])
+    jacobian = torch.func.jacrev(torch.func.grad(run))(everywhere)
+    assert jacobian[:3, :3].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype, values", [(torch.float32, [1e30, 1e-30]), (torch.float64, [1e300, 1e-300])], ids=str)
+def test_a_large_derivative_of_a_small_element(dtype, values, device):
+    """(norm / x) ** 0.5, of a quotient that leaves the range."""
+    x = torch.tensor(values, dtype=dtype, device=device)
+    grad = torch.func.grad(lambda x: torch_reduce.norm(x, 0.5))(x).cpu()
+    torch.testing.assert_close(grad, torch.tensor([1.0, values[0]], dtype=dtype))

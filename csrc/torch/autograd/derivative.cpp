@@ -176,13 +176,18 @@ at::Tensor extreme_direction(const Reduction& r, const Operands& o) {
   const at::Tensor tied = ties(magnitude, norm.to(o.type)).logical_or(o.self.isnan().logical_and(norm.isnan()));
   return divide_by_count(o.self.sgn() * tied, sum(r, tied, true), o.type);
 }
-// sgn(x) (|x| / norm)^(p - 1), and 0 where torch has it: where the norm is, and for p < 1 where x is.
+// sgn(x) (|x| / norm)^(p - 1), and 0 where torch has it: where the norm or x is, and for p < 1 where x is infinite.
+// There nothing is made of x, so that no derivative of a power is NaN and no other element's with it.
 at::Tensor direction_of_order(const Reduction& r, const Operands& o) {
   const double p = r.correction;
-  const at::Tensor to = direction(r, o), norm = with_reduced_dims(r, o.result, o);
-  const at::Tensor zero = at::zeros({}, to.options());
-  if (p < 1) return at::where((norm == 0).logical_or(to == 0), zero, to.sgn() * to.abs().pow(p - 1));
-  return at::where(norm == 0, zero, p < 2 ? to.sgn() * to.abs().pow(p - 1) : to * to.abs().pow(p - 2));
+  const at::Tensor norm = with_reduced_dims(r, o.result, o), x = o.self.to(norm.scalar_type()), magnitude = x.abs();
+  const at::Tensor zero = at::zeros({}, norm.options()), one = at::ones({}, norm.options());
+  at::Tensor is_none = (norm == 0).logical_or(x == 0);
+  if (p < 1) is_none = is_none.logical_or(magnitude.isinf());
+  const at::Tensor size = at::where(is_none, one, magnitude), whole = at::where(norm == 0, one, norm);
+  // Below 1 the norm may be far above an element, and the quotient out of the range.
+  const at::Tensor power = p > 0 && p < 1 ? whole.pow(1 - p) / size.pow(1 - p) : (size / whole).pow(p - 1);
+  return at::where(is_none, zero, x.sgn() * power);
 }
 
 // By the operator's name in operators.def: one that lacks its row here does not compile.
