@@ -51,7 +51,7 @@ def patch(model: nn.Module) -> Patch:
     changes. Replaced are
 
     - ``torch.nn.RMSNorm``, ``LayerNorm``, ``GroupNorm``, ``BatchNorm1d`` to ``3d``, ``Softmax``, ``LogSoftmax`` and
-      ``CrossEntropyLoss``, and subclasses that keep their ``forward``; of probabilities of classes a loss stays torch's;
+      ``CrossEntropyLoss``, and subclasses that keep their ``forward``; of class probabilities a loss stays torch's;
     - every module that computes an RMS norm of its last dim, such as ``LlamaRMSNorm`` and ``Qwen3RMSNorm``, or
       ``GemmaRMSNorm`` with its weight of one more;
     - in a model of the package transformers, the softmax of the attention if that is the eager one, and the loss if the
