@@ -6,6 +6,7 @@ import pytest
 import torch
 from map_cases import DTYPES, special, values
 
+from torch_reduce import nn
 from torch_reduce.map_model import map_model, row_model
 from torch_reduce.nn import functional
 from torch_reduce.testing import assert_same_bits, fill
@@ -147,6 +148,79 @@ def test_the_gradient_of_a_mean_has_the_number_of_rows(device, dtype):
     assert_same_bits(actual, expected)
 
 
+@every_dtype
+def test_a_type_of_the_result(device, dtype):
+    """The loss is rounded once, to that type; logits are widened for float64 alone. The gradient has their type."""
+    x, target = case((7, 50), dtype, device)
+    rows = target.clamp_min(0)
+    for to in DTYPES:
+        wide = x.to(torch.promote_types(dtype, torch.float64 if to == torch.float64 else torch.float32))
+        leaf = x.detach().requires_grad_()
+        y = functional.logprobs(leaf, rows, dtype=to)
+        assert_same_bits(y.detach(), functional.logprobs(wide, rows).to(to), f"logprobs, {to}")
+        grad = fill(y.shape, to).to(device)
+        (actual,), of_wide = torch.autograd.grad(y, leaf, grad), wide.detach().requires_grad_()
+        (expected,) = torch.autograd.grad(functional.logprobs(of_wide, rows), of_wide, grad.to(wide.dtype))
+        assert_same_bits(actual, expected.to(dtype), f"gradient, {to}")
+        for reduction in ("mean", "sum", "none"):
+            y = functional.cross_entropy(x, target, reduction=reduction, dtype=to)
+            assert_same_bits(
+                y, functional.cross_entropy(wide, target, reduction=reduction).to(to), f"{reduction}, {to}"
+            )
+    kind = torch.device(device).type
+    with torch.autocast(kind, dtype=torch.bfloat16):  # which a type that is given overrides
+        assert functional.logprobs(x, rows, dtype=torch.float16).dtype == torch.float16
+        assert functional.cross_entropy(x, target, dtype=torch.float16).dtype == torch.float16
+    for run in (functional.logprobs, functional.cross_entropy):
+        with pytest.raises(NotImplementedError, match="the dtype Long of the result"):
+            run(x, rows, dtype=torch.int64)
+        with pytest.raises(TypeError, match="dtype is one of torch's"):
+            run(x, rows, dtype="float32")
+
+
+@every_dtype
+def test_logprobs_of_padded_targets(device, dtype):
+    """They are 0, whatever the row has, and give it no gradient; without an ignore_index they are out of range."""
+    x, target = case((7, 50), dtype, device)
+    counts = target != -100
+    y = functional.logprobs(torch.where(counts[:, None], x, torch.nan), target, ignore_index=-100)
+    assert_same_bits(y[~counts], torch.zeros_like(x[1:2, 0]))
+    leaf = x.detach().requires_grad_()
+    y = functional.logprobs(leaf, target, ignore_index=-100)
+    assert_same_bits(y[counts].detach(), functional.logprobs(x[counts], target[counts]))
+    assert_same_bits(y[~counts].detach(), torch.zeros_like(x[1:2, 0]))
+    (gradient,) = torch.autograd.grad(y, leaf, torch.full_like(y, torch.inf).where(~counts, 1))
+    assert not gradient[1].any() and gradient[counts].any(1).all()
+    assert_same_bits(functional.logprobs(x, target.where(counts, 3), ignore_index=3)[1], torch.zeros_like(x[1, 0]))
+    single = functional.logprobs(x[2], target[2], ignore_index=int(target[2]))
+    assert single.shape == () and single == 0
+    if device == "cpu":
+        for ignored in (None, 7):
+            with pytest.raises(IndexError, match="Target -100 is out of bounds"):
+                functional.logprobs(x, target, ignore_index=ignored)
+
+
+def test_derivatives_of_padded_logprobs(device):
+    x, target = case((4, 6), torch.float64, device)
+    run = lambda x: functional.logprobs(x, target, ignore_index=-100)  # noqa: E731
+    everything = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
+    assert torch.autograd.gradcheck(run, x.requires_grad_(), **everything)
+    assert torch.autograd.gradgradcheck(run, x, check_fwd_over_rev=True, check_batched_grad=True)
+    low = x.detach().float()
+    run = lambda x: functional.logprobs(x, target, dtype=torch.float64, ignore_index=-100).square().sum()  # noqa: E731
+    assert_same_bits(torch.func.grad(run)(low), torch.func.grad(run)(low.double()).float())
+
+
+def test_targets_of_bytes(device):
+    """As torch's losses take them, the operators too."""
+    x, target = case((7, 50), torch.float32, device)
+    target, ops = target.clamp_min(0), torch.ops.reduce
+    for run in (functional.cross_entropy, functional.logprobs, ops.cross_entropy, ops.logprobs):
+        assert_same_bits(run(x, target.byte()), run(x, target))
+    ignored = functional.cross_entropy(x, target.byte(), ignore_index=int(target[1]))
+    assert_same_bits(ignored, functional.cross_entropy(x, target, ignore_index=int(target[1])))
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_autocast_rounds_nothing(device, dtype):
     """Losses are those of the logits in float32, without a copy of these; the gradient has the logits' type."""
@@ -168,10 +242,36 @@ def test_nothing_counts(device):
 def test_compiles_whole(device):
     x, target = case((20, 300), torch.float32, device)
     run = lambda x: functional.cross_entropy(x, target, label_smoothing=0.1, z_loss=0.01)  # noqa: E731
+    padded = lambda x: functional.logprobs(x, target, dtype=torch.float64, ignore_index=-100)  # noqa: E731
     x.requires_grad_()
-    actual, expected = (f(x) for f in (torch.compile(run, fullgraph=True), run))
-    torch.testing.assert_close(actual, expected)
-    torch.testing.assert_close(*(torch.autograd.grad(y, x)[0] for y in (actual, expected)))
+    for f in (run, padded):
+        actual, expected = torch.compile(f, fullgraph=True)(x), f(x)
+        torch.testing.assert_close(actual, expected)
+        torch.testing.assert_close(*(torch.autograd.grad(y.sum(), x)[0] for y in (actual, expected)))
+
+
+def test_exports():
+    class Loss(torch.nn.Module):
+        def forward(self, x, target):
+            of_rows = functional.logprobs(x, target, dtype=torch.float32, ignore_index=-100)
+            return of_rows, functional.cross_entropy(x, target, dtype=torch.float64)
+
+    x, target = case((7, 50), torch.bfloat16, "cpu")
+    rows = torch.export.Dim("rows")
+    program = torch.export.export(Loss(), (x, target), dynamic_shapes={"x": {0: rows}, "target": {0: rows}})
+    for actual, expected in zip(program.module()(x[:5], target[:5]), Loss()(x[:5], target[:5]), strict=True):
+        assert_same_bits(actual, expected)
+
+
+def test_module(device):
+    x, target = case((7, 50), torch.float32, device)
+    assert_same_bits(nn.CrossEntropyLoss(z_loss=0.1)(x, target), functional.cross_entropy(x, target, z_loss=0.1))
+    assert_same_bits(nn.CrossEntropyLoss()(x, target), functional.cross_entropy(x, target))
+    module = nn.CrossEntropyLoss(ignore_index=3, reduction="sum", label_smoothing=0.1, z_loss=0.1)
+    options = {"ignore_index": 3, "reduction": "sum", "label_smoothing": 0.1, "z_loss": 0.1}
+    x, target = x[2:], target[2:]
+    assert_same_bits(module(x, target), functional.cross_entropy(x, target, **options))
+    assert "z_loss=0.1" in repr(module)
 
 
 def test_opcheck(device):

@@ -111,6 +111,8 @@ def test_logprobs(device):
         assert_batch(functional.logprobs, (logits.movedim(0, 1), targets), (1, 0))
         assert_batch(functional.logprobs, (logits, targets[0]), (0, None))
         assert_batch(functional.logprobs, (logits[0], targets), (None, 0))
+        padded = lambda x, t: functional.logprobs(x, t, dtype=torch.float64, ignore_index=3)  # noqa: E731
+        assert_batch(padded, (logits, targets))
 
 
 def test_derivatives_of_losses(device):

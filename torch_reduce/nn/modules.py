@@ -1,5 +1,7 @@
 """Modules in place of torch's, with its parameters, arguments and state dicts, by :mod:`torch_reduce.nn.functional`."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -76,7 +78,17 @@ class BatchNorm3d(_BatchNorm, torch.nn.BatchNorm3d):
 
 
 class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
-    """``torch.nn.CrossEntropyLoss`` by :func:`torch_reduce.nn.functional.cross_entropy`, without weights of classes."""
+    """``torch.nn.CrossEntropyLoss`` by :func:`torch_reduce.nn.functional.cross_entropy`, without weights of classes.
+
+    ``z_loss`` is an argument of its own, as of that function.
+    """
+
+    def __init__(self, *args: Any, z_loss: float = 0.0, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        self.z_loss = z_loss
+
+    def extra_repr(self) -> str:
+        return f"z_loss={self.z_loss}" if self.z_loss else ""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         if self.weight is not None:
@@ -87,6 +99,7 @@ class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
             ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
             reduction=self.reduction,
+            z_loss=getattr(self, "z_loss", 0.0),
         )
 
 

@@ -181,11 +181,12 @@ Pair differentiable_losses(c10::DispatchKeySet keys, const at::Tensor& self, con
   return {result, row};
 }
 
-void check_target(const char* name, const at::Tensor& self, const at::Tensor& target, int64_t dim) {
+// The targets of bytes too, as torch's losses take them; others are int64.
+at::Tensor check_target(const char* name, const at::Tensor& self, const at::Tensor& target, int64_t dim) {
   check_map_dtype(name, self.scalar_type(), "the input");
   TORCH_CHECK_NOT_IMPLEMENTED(!target.is_floating_point(), "reduce::", name,
                               ": targets are indices of classes, of int64; got ", target.scalar_type());
-  TORCH_CHECK(target.scalar_type() == at::kLong, "reduce::", name,
+  TORCH_CHECK(target.scalar_type() == at::kLong || target.scalar_type() == at::kByte, "reduce::", name,
               ": expected scalar type Long of the target but found ", target.scalar_type());
   TORCH_CHECK(target.device() == self.device(), "reduce::", name, ": the target must be on the input's device, ",
               self.device(), ", got ", target.device());
@@ -193,37 +194,54 @@ void check_target(const char* name, const at::Tensor& self, const at::Tensor& ta
   sizes.erase(sizes.begin() + dim);
   TORCH_CHECK_VALUE(target.sym_sizes().equals(sizes), "reduce::", name, ": expected a target of shape ",
                     at::SymIntArrayRef(sizes), ", that of the input without its classes; got ", target.sym_sizes());
+  return target.to(at::kLong);
 }
 
-// By torch's lists, autocast has cross_entropy in float32 on both devices, and log_softmax on CUDA. Losses are computed
-// in that; so logits need no copy.
-at::ScalarType type_of(const at::Tensor& self, std::initializer_list<at::DeviceType> devices) {
+// The result's type: the one that was asked for, or that of the input. By torch's lists, autocast has cross_entropy in
+// float32 on both devices, and log_softmax on CUDA. Losses are computed in that; so logits need no copy.
+at::ScalarType type_of(const char* name, const at::Tensor& self, std::optional<at::ScalarType> dtype,
+                       std::initializer_list<at::DeviceType> devices) {
+  if (dtype) {
+    check_map_dtype(name, *dtype, "the result");
+    return *dtype;
+  }
   const auto casts = [&](at::DeviceType d) { return autocast_is_on(self, d) && at::autocast::is_eligible(self, d); };
   return std::any_of(devices.begin(), devices.end(), casts) ? at::kFloat : self.scalar_type();
 }
 
-at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& target, int64_t ignore_index, double smoothing,
-                         c10::string_view reduction, double z) {
+// As softmax reads them: converted where the result needs a wider compute type.
+at::Tensor logits_for(const at::Tensor& self, at::ScalarType type) {
+  return type == at::kDouble ? self.to(type) : self;
+}
+
+at::Tensor cross_entropy(const at::Tensor& self, const at::Tensor& given, int64_t ignore_index, double smoothing,
+                         c10::string_view reduction, double z, std::optional<at::ScalarType> dtype) {
   TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::cross_entropy: the input needs a dim of classes");
   TORCH_CHECK_VALUE(reduction == "mean" || reduction == "sum" || reduction == "none", reduction,
                     " is not a valid value for reduction");
   TORCH_CHECK(0 <= smoothing && smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: ", smoothing);
   const int64_t dim = self.dim() == 1 ? 0 : 1;
-  check_target("cross_entropy", self, target, dim);
-  const at::ScalarType type = type_of(self, {at::kCPU, at::kCUDA});
-  const at::Tensor of_rows = std::get<0>(losses_op().call(self, target, dim, ignore_index, smoothing, z));
+  const at::Tensor target = check_target("cross_entropy", self, given, dim);
+  const at::ScalarType type = type_of("cross_entropy", self, dtype, {at::kCPU, at::kCUDA});
+  const at::Tensor of_rows =
+      std::get<0>(losses_op().call(logits_for(self, type), target, dim, ignore_index, smoothing, z));
   if (reduction == "none") return of_rows.to(type);
   if (reduction == "sum") return call(Request{Op::Sum, {}, false, type}, of_rows);
   const Request mean{Op::Mean, {}, false, type, "deterministic", 1, std::nullopt, Role::Mask};
   return call_of_two(mean, of_rows, target != ignore_index);
 }
 
-at::Tensor logprobs(const at::Tensor& self, const at::Tensor& target) {
+at::Tensor logprobs(const at::Tensor& self, const at::Tensor& given, std::optional<at::ScalarType> dtype,
+                    std::optional<int64_t> ignore_index) {
   constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
   TORCH_CHECK_VALUE(self.dim() >= 1, "reduce::logprobs: the input needs a dim of classes");
   const int64_t dim = self.dim() - 1;
-  check_target("logprobs", self, target, dim);
-  return (-std::get<0>(losses_op().call(self, target, dim, kNone, 0, 0))).to(type_of(self, {at::kCUDA}));
+  const at::Tensor target = check_target("logprobs", self, given, dim);
+  const at::ScalarType type = type_of("logprobs", self, dtype, {at::kCUDA});
+  const at::Tensor losses =
+      std::get<0>(losses_op().call(logits_for(self, type), target, dim, ignore_index.value_or(kNone), 0, 0));
+  // What is ignored has the loss +0, and so the result.
+  return (ignore_index ? at::rsub(losses, 0) : losses.neg()).to(type);
 }
 
 void register_losses(torch::Library& m) {

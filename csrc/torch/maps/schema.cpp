@@ -83,9 +83,9 @@ TORCH_LIBRARY_FRAGMENT(reduce, m) {
       tags);
   m.def(
       "cross_entropy(Tensor self, Tensor target, *, int ignore_index=-100, float label_smoothing=0., "
-      "str reduction=\"mean\", float z_loss=0.) -> Tensor",
+      "str reduction=\"mean\", float z_loss=0., ScalarType? dtype=None) -> Tensor",
       tags);
-  m.def("logprobs(Tensor self, Tensor target) -> Tensor", tags);
+  m.def("logprobs(Tensor self, Tensor target, *, ScalarType? dtype=None, int? ignore_index=None) -> Tensor", tags);
   m.def("rms_norm(Tensor self, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", tags);
   m.def(
       "add_rms_norm(Tensor self, Tensor residual, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> "

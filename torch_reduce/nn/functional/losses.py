@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ...arguments import check_tensor
+from ...arguments import as_dtype, check_tensor
 from ...functional.call import ops
 
 
@@ -15,6 +15,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     reduction: str = "mean",
     z_loss: float = 0.0,
+    dtype: torch.dtype | None = None,
 ) -> Tensor:
     """The negative logarithms of the targets' shares (:func:`softmax`), over all classes.
 
@@ -28,9 +29,11 @@ def cross_entropy(
         label_smoothing: the part of each row's loss that all classes share, from 0 to 1.
         reduction: ``"mean"`` over the rows that count, ``"sum"`` or ``"none"``.
         z_loss: times the squared logarithm of each row's sum of exponentials, added to its loss.
+        dtype: output type, one of those of :func:`softmax`; by default that of ``input``. For float64, narrower logits
+            are copied.
 
     Returns:
-        Tensor of the dtype of ``input``, 0-d or of the shape of ``target``.
+        Tensor, 0-d or of the shape of ``target``.
 
     Raises:
         IndexError: on a CPU, a target is out of range. On a GPU the device fails, as with torch.
@@ -42,31 +45,36 @@ def cross_entropy(
     check_tensor("target", target)
     return ops.cross_entropy(
         input,
-        _as_classes(target),
+        target,
         ignore_index=ignore_index,
         label_smoothing=label_smoothing,
         reduction=reduction,
         z_loss=z_loss,
+        dtype=as_dtype(dtype),
     )
 
 
-def logprobs(input: Tensor, target: Tensor) -> Tensor:
+def logprobs(
+    input: Tensor, target: Tensor, *, dtype: torch.dtype | None = None, ignore_index: int | None = None
+) -> Tensor:
     """What :func:`log_softmax` of the last dim has at the targets, which is all that is computed.
+
+    With ``dtype=torch.float32``, logits of 16 bits have the logarithms in the compute type, without a copy: ratios of
+    probabilities, as in reinforcement learning, need that.
 
     Args:
         input: logits, as for :func:`softmax`, of classes in the last dim.
         target: classes, of int64 or uint8 and the shape of ``input`` without its last dim.
+        dtype: as for :func:`cross_entropy`.
+        ignore_index: a target, such as -100, whose result and gradient are 0, so that padding adds nothing to a sum.
+            None: every target is a class.
 
     Returns:
-        Tensor of the shape of ``target`` and the dtype of ``input``.
+        Tensor of the shape of ``target``.
 
     Raises:
         IndexError, ValueError, RuntimeError, NotImplementedError: as for :func:`cross_entropy`.
     """
     check_tensor("input", input)
     check_tensor("target", target)
-    return ops.logprobs(input, _as_classes(target))
-
-
-def _as_classes(target: Tensor) -> Tensor:
-    return target.long() if target.dtype == torch.uint8 else target
+    return ops.logprobs(input, target, dtype=as_dtype(dtype), ignore_index=ignore_index)
