@@ -53,6 +53,13 @@ class RMSNormOfWeight(RMSNorm):
         return self.weight * (h.to(self.weight.dtype) if self.weight.dtype.itemsize == 2 else h)
 
 
+class RMSNormToFloat32(RMSNorm):
+    """The result is of float32, also where both are narrower."""
+
+    def forward(self, x):
+        return super().forward(x.float()) * torch.ones((), dtype=torch.float32).expand(1)
+
+
 class RMSNormOfChannels(RMSNorm):
     """Of rows of a matrix that of the last dim, and of others another one."""
 
@@ -119,6 +126,11 @@ def test_the_type_of_a_narrow_weight():
                 actual = module(x)
                 torch_reduce.unpatch(module)
                 torch.testing.assert_close(actual, expected)
+
+
+def test_a_norm_of_another_type_stays():
+    assert RMSNormToFloat32(8).bfloat16()(torch.randn(2, 8).bfloat16()).dtype == torch.float32
+    assert not torch_reduce.patch(RMSNormToFloat32(8)).replaced
 
 
 @pytest.mark.parametrize("n", [1, 3, 4])

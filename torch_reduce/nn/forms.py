@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -29,8 +29,8 @@ def rms_norm_form(module: torch.nn.Module) -> RMSNormForm | None:
 
     It has one parameter, ``weight``, of one dim; a number ``eps`` or ``variance_epsilon``; no buffer and no module. And
     its ``forward`` computes an RMS norm of rows of three dims, no two of which are alike, of values near 1 and near the
-    root of ``eps``. That is tried on a shallow copy with a weight of its own, so neither the module's parameters nor
-    its hooks take part.
+    root of ``eps``; the types of results follow a form where elements, the weight or both have 16 bits. That is tried
+    on a shallow copy with a weight of its own, so neither the module's parameters nor its hooks take part.
     """
     weight, eps = module._parameters.get("weight"), _eps_of(module)
     alone = len(module._parameters) == 1 and not module._buffers and not module._modules
@@ -42,16 +42,23 @@ def rms_norm_form(module: torch.nn.Module) -> RMSNormForm | None:
     x = x * torch.tensor([[[1.0]], [[eps**0.5]]], **fp32)
     own = torch.linspace(-0.5, 1.5, n, **fp32)
     bound = (n + 8) * torch.finfo(torch.float32).eps  # of a sum in any order, a root and some products
+    actual = _tried(module, x, own)
+    if actual is None or actual.shape != x.shape:
+        return None
     for offset in (False, True):
         expected = functional.rms_norm(x, (n,), own + 1 if offset else own, eps)
-        actual = _tried(module, x, own)
-        if actual is None or actual.shape != x.shape:
-            return None
         if torch.allclose(actual.float(), expected, rtol=bound, atol=bound, equal_nan=True):
-            narrow, wide = _tried(module, x.bfloat16(), own), _tried(module, x, own.bfloat16())
-            promotes = narrow is not None and narrow.dtype == own.dtype
-            return RMSNormForm(eps, offset, promotes, narrows=wide is not None and wide.dtype == torch.bfloat16)
+            return _with_types(RMSNormForm(eps, offset, promotes=False, narrows=False), module, x, own)
     return None
+
+
+def _with_types(form: RMSNormForm, module: torch.nn.Module, x: Tensor, weight: Tensor) -> RMSNormForm | None:
+    """The form as the types of results have it, or None where they are others. A module may refuse to mix types."""
+    wide, low = torch.float32, torch.bfloat16
+    found = {(a, b): _tried(module, x.to(a), weight.to(b)) for a, b in ((low, wide), (wide, low), (low, low))}
+    types = {key: result.dtype for key, result in found.items() if result is not None}
+    form = replace(form, promotes=types.get((low, wide)) == wide, narrows=types.get((wide, low)) == low)
+    return form if set(types.values()) <= {wide, low} and types.get((low, low), low) == low else None
 
 
 def apply_rms_norm(form: RMSNormForm, module: torch.nn.Module, hidden_states: Tensor) -> Tensor:

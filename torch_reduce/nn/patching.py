@@ -59,7 +59,7 @@ def patch(model: nn.Module) -> Patch:
 
     A function that ``forward`` itself calls, such as ``torch.nn.functional.softmax``, is not seen, and stays.
 
-    What is an RMS norm is found by calling modules that look like one, up to three times, with their parameters
+    What is an RMS norm is found by calling modules that look like one, up to four times, with their parameters
     replaced. In transformers, models that share a config share its attention, and so this change of it.
 
     A patched model can be copied by ``copy.deepcopy``, pickled and compiled, but not replicated by
