@@ -212,7 +212,7 @@ def _refuse_kind(name: str, x: Tensor, takes_jagged: bool) -> None:
         raise NotImplementedError("reduce: masked tensors are not supported; fill what is masked, by torch.where")
     if not takes_jagged and is_jagged(x):
         raise NotImplementedError(
-            f"reduce: {name} is a nested tensor, which is for reductions; take each of its unbind()"
+            f"reduce: {name} is a nested tensor, which is not supported here; take each of its unbind()"
         )
 
 

@@ -1,7 +1,7 @@
 """Jagged tensors: batches of tensors whose sizes differ in one dim, the ragged one (``torch.nested``)."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -37,9 +37,7 @@ def reduce_jagged(
         IndexError, RuntimeError: a dim is out of range, or repeated.
     """
     given = [dim] if isinstance(dim, int) else list(dim or range(x.dim()))
-    if wrong := [d for d in given if not -x.dim() <= d < x.dim()]:
-        raise IndexError(f"reduce::{name}: dim {wrong[0]} is out of range for a tensor of {x.dim()} dims")
-    dims = sorted(d % x.dim() for d in given)
+    dims = sorted(_wrapped(name, x, given))
     if len(set(dims)) < len(dims):
         raise RuntimeError(f"reduce::{name}: a dim appears more than once in {given}")
     ragged, inner = x._ragged_idx, [d - 1 for d in dims if d > 0]
@@ -54,5 +52,55 @@ def reduce_jagged(
     if ragged in dims:
         return torch.stack([call(part, inner, keepdim) for part in x.unbind()])
     left = ragged if keepdim else ragged - sum(d < ragged for d in dims)
-    values = call(x.values(), inner, keepdim)
-    return torch.nested.nested_tensor_from_jagged(values, x.offsets(), x.lengths(), left)
+    return _with_values(x, call(x.values(), inner, keepdim), left)
+
+
+def map_jagged(
+    name: str, call: Callable[..., Any], x: "NestedTensor", dims: Sequence[int], residual: Tensor | None = None
+) -> Any:
+    """Maps the rows of a jagged tensor as those of a strided one. What is promised of bits holds for each of them.
+
+    Args:
+        name: the operator's, for messages.
+        call: ``call(tensor, dims)``, or ``call(tensor, dims, residual)``, maps strided tensors.
+        x: of shape (batch, ...), with one ragged dim.
+        dims: those of a row.
+        residual: jagged as ``x``.
+
+    Returns:
+        What ``call`` gives, a tensor or several, jagged as ``x``.
+
+    Raises:
+        NotImplementedError: the batch or the ragged dim belongs to a row.
+        IndexError: a dim is out of range.
+        RuntimeError: the residual has another shape, of which a ragged dim is a part.
+    """
+    ragged, wrapped = x._ragged_idx, _wrapped(name, x, dims)
+    if 0 in wrapped or ragged in wrapped:
+        raise NotImplementedError(
+            f"reduce::{name}: a row of a nested tensor has neither its batch nor its ragged dim; take each of its "
+            "unbind()"
+        )
+    inner, tensors = [d - 1 for d in wrapped], [x.values()]
+    if residual is not None:
+        if not is_jagged(residual) or residual.shape != x.shape:
+            raise RuntimeError(f"reduce::{name}: the residual has another shape than the nested input, {x.shape}")
+        tensors.append(residual.values())
+    first, *others = tensors
+    result = call(first, inner, *others)
+    if isinstance(result, Tensor):
+        return _with_values(x, result, ragged)
+    return tuple(_with_values(x, each, ragged) for each in result)
+
+
+def _wrapped(name: str, x: Tensor, dims: Sequence[int]) -> list[int]:
+    """The dims, from 0 on."""
+    if wrong := [d for d in dims if not -x.dim() <= d < x.dim()]:
+        raise IndexError(f"reduce::{name}: dim {wrong[0]} is out of range for a tensor of {x.dim()} dims")
+    return [d % x.dim() for d in dims]
+
+
+def _with_values(x: "NestedTensor", values: Tensor, ragged: int) -> Tensor:
+    """Jagged as ``x``, with other values. It knows the shortest and the longest of its tensors where ``x`` does."""
+    of_tensors = x._maybe_min_seqlen, x._maybe_max_seqlen
+    return torch.nested.nested_tensor_from_jagged(values, x.offsets(), x.lengths(), ragged, *of_tensors)

@@ -357,18 +357,22 @@ ELSEWHERE = {
     "topk": lambda x: torch_reduce.topk(x, 1),
     "dot": lambda x: torch_reduce.dot(x, x, -1),
     "second of dot": lambda x: torch_reduce.dot(torch.ones(3, 3), x, -1),
-    "softmax": lambda x: torch_reduce.nn.functional.softmax(x, -1),
-    "rms_norm": lambda x: torch_reduce.nn.functional.rms_norm(x, (3,)),
+    "softmax over tokens": lambda x: torch_reduce.nn.functional.softmax(x, 1),
+    "rms_norm of tokens": lambda x: torch_reduce.nn.functional.rms_norm(x, (3, 3)),
+    "group_norm": lambda x: torch_reduce.nn.functional.group_norm(x, 1),
+    "batch_norm_stats": lambda x: torch_reduce.nn.functional.batch_norm_stats(x),
+    "cross_entropy": lambda x: torch_reduce.nn.functional.cross_entropy(x, torch.ones(3, dtype=torch.int64)),
+    "logprobs": lambda x: torch_reduce.nn.functional.logprobs(torch.ones(3, 3), x),
 }
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
 @pytest.mark.filterwarnings("ignore")  # as above
-def test_jagged_and_masked_tensors_are_for_reductions(name):
-    """And what else than a strided tensor is no mask, in one sentence each."""
+def test_jagged_and_masked_tensors_are_refused_elsewhere(name):
+    """In one sentence each."""
     jagged = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
     masked = torch.masked.masked_tensor(torch.ones(3, 3), torch.ones(3, 3, dtype=torch.bool))
-    with pytest.raises(NotImplementedError, match="^reduce[:a-z]*: .*nested.*unbind"):
+    with pytest.raises(NotImplementedError, match="^reduce[:a-z_]*: .*nested.*unbind"):
         ELSEWHERE[name](jagged)
     with pytest.raises(NotImplementedError, match="^reduce: masked tensors are not supported; .*torch.where$"):
         ELSEWHERE[name](masked)

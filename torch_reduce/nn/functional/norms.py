@@ -6,6 +6,7 @@ from torch import Tensor
 
 from ...arguments import check_tensor
 from ...functional.call import ops
+from ...jagged import is_jagged, map_jagged
 
 
 def rms_norm(
@@ -15,6 +16,7 @@ def rms_norm(
 
     Args:
         input: tensor of any strides, of float16, bfloat16, float32 or float64; its last dims are ``normalized_shape``.
+            It may be jagged, if the ragged dim is none of these.
         normalized_shape: of a row.
         weight: of that shape, in any floating dtype that is not wider than the compute type; None: 1.
         eps: by default the ``eps`` of the compute type, as in torch.
@@ -24,9 +26,12 @@ def rms_norm(
 
     Raises:
         RuntimeError: a shape or a device does not fit; ``weight`` is of float64 where ``input`` is not.
-        NotImplementedError: the dtype is not one of those accepted.
+        NotImplementedError: the dtype is not one of those accepted, or the ragged dim belongs to a row.
     """
-    check_tensor("input", input)
+    check_tensor("input", input, takes_jagged=True)
+    if type(input) is not Tensor and is_jagged(input):
+        call = lambda x, _: ops.rms_norm(x, normalized_shape, weight, eps)  # noqa: E731
+        return map_jagged("rms_norm", call, input, _last(input, normalized_shape))
     return ops.rms_norm(input, normalized_shape, weight, eps)
 
 
@@ -52,7 +57,10 @@ def add_rms_norm(
     Raises:
         RuntimeError, NotImplementedError: as for :func:`rms_norm`.
     """
-    check_tensor("input", input)
+    check_tensor("input", input, takes_jagged=True)
+    if type(input) is not Tensor and is_jagged(input):
+        call = lambda x, _, residual: ops.add_rms_norm(x, residual, normalized_shape, weight, eps)  # noqa: E731
+        return map_jagged("add_rms_norm", call, input, _last(input, normalized_shape), residual)
     check_tensor("residual", residual)
     return ops.add_rms_norm(input, residual, normalized_shape, weight, eps)
 
@@ -81,5 +89,13 @@ def layer_norm(
     Raises:
         RuntimeError, NotImplementedError: as for :func:`rms_norm`.
     """
-    check_tensor("input", input)
+    check_tensor("input", input, takes_jagged=True)
+    if type(input) is not Tensor and is_jagged(input):
+        call = lambda x, _: ops.layer_norm(x, normalized_shape, weight, bias, eps)  # noqa: E731
+        return map_jagged("layer_norm", call, input, _last(input, normalized_shape))
     return ops.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def _last(x: Tensor, shape: Sequence[int]) -> range:
+    """The dims of a row, as far as there are so many."""
+    return range(-min(len(shape), x.dim()), 0)

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from ...arguments import as_dtype, check_tensor
 from ...functional.call import ops
+from ...jagged import is_jagged, map_jagged
 
 
 def softmax(
@@ -17,8 +18,8 @@ def softmax(
 
     Args:
         input: tensor of any shape and strides, of float16, bfloat16, float32 or float64; integers where ``dtype`` is
-            given, to which they convert first.
-        dim: the dim of a row, in [-input.ndim, input.ndim).
+            given, to which they convert first. It may be jagged, without a mask.
+        dim: the dim of a row, in [-input.ndim, input.ndim); of a jagged tensor neither its batch nor the ragged one.
         dtype: output type, one of those four; by default that of ``input``.
         mask: bools that broadcast to the shape of ``input``. Where they are False, an element takes no part, as one of
             -infinity: its share is 0, and so is its gradient. No masked copy of ``input`` is made.
@@ -29,13 +30,12 @@ def softmax(
 
     Raises:
         IndexError: the dim is out of range.
-        NotImplementedError: the dtype is not one of those accepted.
+        NotImplementedError: the dtype is not one of those accepted, or the dim not one of a jagged tensor's.
         TypeError: the mask is not of bools.
         RuntimeError: the mask does not broadcast to the shape, or is on another device.
         ValueError: the scale is not positive and finite in the compute type.
     """
-    check_tensor("input", input)
-    return ops.softmax(input, dim, as_dtype(dtype), mask, scale)
+    return _mapped("softmax", ops.softmax, input, dim, as_dtype(dtype), mask, scale)
 
 
 def log_softmax(
@@ -56,5 +56,21 @@ def log_softmax(
     Raises:
         IndexError, NotImplementedError, TypeError, RuntimeError, ValueError: as for :func:`softmax`.
     """
-    check_tensor("input", input)
-    return ops.log_softmax(input, dim, as_dtype(dtype), mask, scale)
+    return _mapped("log_softmax", ops.log_softmax, input, dim, as_dtype(dtype), mask, scale)
+
+
+def _mapped(
+    name: str,
+    op: torch._ops.OpOverloadPacket,
+    x: Tensor,
+    dim: int,
+    dtype: torch.dtype | None,
+    mask: Tensor | None,
+    scale: float,
+) -> Tensor:
+    check_tensor("input", x, takes_jagged=True)
+    if mask is not None and (is_jagged(x) or is_jagged(mask)):
+        raise NotImplementedError(f"reduce::{name}: no mask= for nested tensors; take each of their unbind()")
+    if type(x) is not Tensor and is_jagged(x):
+        return map_jagged(name, lambda x, dims: op(x, dims[0], dtype, None, scale), x, [dim])
+    return op(x, dim, dtype, mask, scale)
