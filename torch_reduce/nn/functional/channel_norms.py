@@ -20,8 +20,8 @@ def group_norm(
         eps: added to the variance, in the compute type.
 
     Returns:
-        Contiguous tensor of the shape and dtype of ``input``. A channels-last ``input`` is copied first, so the result has another
-        memory format.
+        Contiguous tensor of the shape and dtype of ``input``. A channels-last ``input`` is copied first, and the result
+        does not have its memory format.
 
     Raises:
         RuntimeError: a shape or a device does not fit, or the number of groups; ``weight`` or ``bias`` is of float64

@@ -20,7 +20,7 @@ def softmax(
         input: tensor of any shape and strides, of float16, bfloat16, float32 or float64; integers where ``dtype`` is
             given, to which they convert first. It may be jagged, without a mask.
         dim: the dim of a row, in [-input.ndim, input.ndim); of a jagged tensor neither its batch nor the ragged one.
-        dtype: output type, one of those four; by default that of ``input``. For float64, a narrower ``input`` is copied.
+        dtype: output type, one of those four; by default that of ``input``. For float64, a narrower one is copied.
         mask: bools that broadcast to the shape of ``input``. Where they are False, an element takes no part, as one of
             -infinity: its share is 0, and so is its gradient. No masked copy of ``input`` is made.
         scale: positive and finite; each product is rounded once, in the compute type.
