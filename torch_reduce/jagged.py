@@ -81,11 +81,11 @@ def map_jagged(
             f"reduce::{name}: a row of a nested tensor has neither its batch nor its ragged dim; take each of its "
             "unbind()"
         )
-    inner, tensors = [d - 1 for d in wrapped], [x.values()]
+    inner, tensors = [d - 1 for d in wrapped], [_filled(x)]
     if residual is not None:
         if not is_jagged(residual) or residual.shape != x.shape:
             raise RuntimeError(f"reduce::{name}: the residual has another shape than the nested input, {x.shape}")
-        tensors.append(residual.values())
+        tensors.append(_filled(residual))
     first, *others = tensors
     result = call(first, inner, *others)
     if isinstance(result, Tensor):
@@ -98,6 +98,18 @@ def _wrapped(name: str, x: Tensor, dims: Sequence[int]) -> list[int]:
     if wrong := [d for d in dims if not -x.dim() <= d < x.dim()]:
         raise IndexError(f"reduce::{name}: dim {wrong[0]} is out of range for a tensor of {x.dim()} dims")
     return [d % x.dim() for d in dims]
+
+
+def _filled(x: "NestedTensor") -> Tensor:
+    """The values; where there are holes, a copy with zeros in them, so that no gradient has what lies there."""
+    values, offsets, lengths = x.values(), x.offsets(), x.lengths()
+    if lengths is None:
+        return values
+    ragged = x._ragged_idx - 1
+    place = torch.arange(values.shape[ragged], device=values.device)
+    of = torch.searchsorted(offsets[:-1], place, right=True) - 1  # -1: before the first tensor
+    is_hole = (of < 0) | (place >= (offsets[:-1] + lengths)[of])
+    return values.masked_fill(is_hole.view(-1, *[1] * (values.dim() - ragged - 1)), 0)
 
 
 def _with_values(x: "NestedTensor", values: Tensor, ragged: int) -> Tensor:

@@ -81,6 +81,23 @@ def test_gradients(name):
 
 
 @every_call
+def test_no_gradient_of_what_lies_between_tensors(name):
+    """Which may be anything."""
+    x, weight = values(3, 72, torch.float32).view(3, 6, 3, 4), WEIGHT.clone().requires_grad_()
+    x[:, 0], x[:, 5] = torch.nan, torch.inf
+    x[2, 3:] = torch.nan
+    x.requires_grad_()
+    starts, lengths = torch.tensor([1, 2, 1]), torch.tensor([2, 3, 1])
+    alone = [x[i, start : start + n] for i, (start, n) in enumerate(zip(starts, lengths, strict=True))]
+    run = lambda x: OF_ROWS[name](x) * functional.rms_norm(x, (4,), weight)  # noqa: E731
+    holes = torch.nested.narrow(x, 1, starts, lengths, layout=torch.jagged)
+    losses = sum(part.sum() for part in run(holes).unbind()), sum(run(part).sum() for part in alone)
+    actual, expected = (torch.autograd.grad(loss, (x, weight)) for loss in losses)
+    assert actual[0].isfinite().all()
+    torch.testing.assert_close(actual, expected)
+
+
+@every_call
 def test_compiles_whole(name):
     x = torch.nested.nested_tensor(tokens(), layout=torch.jagged, requires_grad=True)
     torch._dynamo.reset()
