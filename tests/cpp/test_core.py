@@ -92,6 +92,7 @@ def pointer(x):
 
 def call(core, x, dim=None, op="sum", mode="deterministic", dtype=None, threads=1, scan_like=None):
     """The status's name and the result, of a tensor of either device; of a scan, one laid out as ``scan_like``."""
+    dim = None if dim == [] else dim  # no dims are all of them to the core, whatever the operator
     dtype = dtype or output_dtype(op, x.dtype)
     if scan_like is None:
         out = torch.empty(result_shape(x.shape, dim, op=op), dtype=dtype, device=x.device)
