@@ -115,8 +115,9 @@ def cumprod(
 
     They accumulate as those of :func:`prod` do, so finite elements neither overflow nor underflow on the way: a product
     that is beyond the output type is infinity or zero there, and those behind it are right again. Integers wrap around.
-    Gradients divide by no element, so zeros are as good as others. But they multiply products that were rounded, so one
-    that is infinity or zero makes them wrong, as it makes those of ``torch.cumprod``.
+    Gradients divide by no element, so zeros are as good as others. But they multiply products that were rounded, of the
+    elements before one and of those behind it, and are wrong where one of these is infinity or zero. Those of
+    ``torch.cumprod`` are wrong where a product of the first elements is.
 
     Args:
         x: tensor of any shape and strides.
