@@ -14,7 +14,9 @@ inline bool autocast_is_on(const at::Tensor& t, at::DeviceType device) {
 // On CUDA, of a tensor and of what comes with it.
 class Float32OfAutocast {
  public:
-  explicit Float32OfAutocast(const at::Tensor& self) : is_on_(autocast_is_on(self, at::kCUDA)) {}
+  // `is_listed`: whether torch's function is on its list.
+  explicit Float32OfAutocast(const at::Tensor& self, bool is_listed = true)
+      : is_on_(is_listed && autocast_is_on(self, at::kCUDA)) {}
 
   template <class T>
   T operator()(const T& t) const {

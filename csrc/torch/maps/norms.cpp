@@ -1,5 +1,5 @@
 // The norms as torch has them: of a shape, by the operators of the last dims. On CUDA, autocast computes layer_norm in
-// float32, and leaves rms_norm as it is, by torch's list.
+// float32, and rms_norm where torch's release does, by torch's list.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
@@ -57,7 +57,12 @@ at::Tensor rms_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std:
                     std::optional<double> eps) {
   const RowsOver rows = check_rms_norm(self, shape, weight, eps);
   static const auto op = c10::Dispatcher::singleton().findSchemaOrThrow("reduce::_rms_norm", "").typed<RmsNorms>();
-  return std::get<0>(op.call(self, rows.dims, weight, rows.eps));
+  // Releases of torch differ in that.
+  static const bool is_listed = c10::Dispatcher::singleton()
+                                    .findSchemaOrThrow("aten::rms_norm", "")
+                                    .hasKernelForDispatchKey(c10::DispatchKey::AutocastCUDA);
+  const Float32OfAutocast cast(self, is_listed);
+  return std::get<0>(op.call(cast(self), rows.dims, cast(weight), rows.eps));
 }
 
 at::Tensor layer_norm(const at::Tensor& self, at::SymIntArrayRef shape, const std::optional<at::Tensor>& weight,
