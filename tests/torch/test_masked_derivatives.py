@@ -84,3 +84,21 @@ def test_infinities_that_count_tie_with_no_other(op, infinity, device):
     (grad,) = torch.autograd.grad(run(x).sum(), x)
     assert torch.equal(grad.cpu(), torch.tensor([[0.5, 0, 0.5, 0], [0] * 4]))
     assert jvp(run, (x.detach(),), (torch.ones_like(x),))[1].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_a_sum_of_no_exponentials_has_no_derivative(dtype, keepdim, device):
+    """Its logarithm is -infinity, and constant: by its elements, by what is given backwards, and of any order."""
+    x = torch.tensor([[1.0, 2.0], [-torch.inf, 3.0]], dtype=dtype, device=device)
+    mask = torch.tensor([[False, False], [True, True]], device=device)
+    run = lambda x: torch_reduce.logsumexp(x, 1, keepdim=keepdim, where=mask)  # noqa: E731
+    value, tangent = jvp(run, (x,), (torch.ones_like(x),))
+    assert value.flatten().tolist() == [-torch.inf, 3] and tangent.flatten().tolist() == [0, 1]
+    leaf, upstream = x.clone().requires_grad_(), torch.ones_like(value).requires_grad_()
+    (grad,) = torch.autograd.grad(run(leaf), leaf, upstream, create_graph=True)
+    assert grad.tolist() == [[0, 0], [0, 1]]
+    by_leaf, by_upstream = torch.autograd.grad(grad.sum(), (leaf, upstream))
+    assert not by_leaf.any() and by_upstream.flatten().tolist() == [0, 1]
+    for outer, inner in itertools.product((jacrev, jacfwd), repeat=2):
+        assert not outer(inner(run))(x).any()

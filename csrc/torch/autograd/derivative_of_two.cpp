@@ -35,6 +35,12 @@ at::Tensor self_of(const Reduction& r, const TwoOperands& o) {
 Operands first_of(const Reduction& r, const TwoOperands& o) {
   Operands first = o.first;
   if (derivative_of(r).reads_self) first.self = self_of(r, o);
+  if (r.op == Op::LogSumExp) {
+    // Where nothing counts, any finite numbers do: what is made of them is left out.
+    const at::Tensor is_none = counts(r, o, r.keepdim) == 0;
+    first.self = at::where(with_reduced_dims(r, is_none, first), at::Scalar(0), first.self);
+    first.result = at::where(is_none, at::Scalar(0), first.result);
+  }
   return first;
 }
 
