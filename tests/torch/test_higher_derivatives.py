@@ -39,3 +39,21 @@ def test_gradients_of_tangents(call, device):
         (found,) = torch.autograd.grad(tangent, x)
     (gradient,) = torch.autograd.grad(call.loss(x), x, create_graph=True)
     torch.testing.assert_close(found, torch.autograd.grad(gradient, x, direction)[0])
+
+
+@every_call
+def test_a_gradient_of_zero_has_derivatives(call, device):
+    """Half the squared distance to what is there has the gradient 0 and, of the Jacobian J, the Hessian J^T J."""
+    x = call.values().to(device)
+    there = call.results(x)
+    jacobian = jacfwd(lambda x: torch.cat([t.flatten() for t in call.results(x)]))(x)
+
+    def distance(x):
+        parts = zip(call.results(x), there, strict=True)
+        return torch.stack([(found - t).square().sum() for found, t in parts]).sum() / 2
+
+    assert not jacrev(distance)(x).any()
+    found = {f"{a.__name__}({b.__name__})": a(b(distance))(x) for a, b in itertools.product((jacrev, jacfwd), repeat=2)}
+    found["hessian"] = torch.autograd.functional.hessian(distance, x)
+    for name, second in found.items():
+        torch.testing.assert_close(second, jacobian.T @ jacobian, msg=lambda m: f"{name}: {m}")  # noqa: B023
