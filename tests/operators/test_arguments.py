@@ -1,7 +1,6 @@
 """What else than an int is a dim, what else than torch's is a dtype, and what is refused, in one sentence."""
 
 import inspect
-import math
 from fractions import Fraction
 from functools import partial
 
@@ -16,12 +15,8 @@ from torch_reduce.testing import (
     fill,
     function_of,
     gives_floating,
-    gives_pair,
-    model,
     operator_of,
-    reduces_none,
     takes_dtype,
-    wants_elements,
 )
 
 every_op = pytest.mark.parametrize("op", OPS)
@@ -45,62 +40,6 @@ def test_dims_that_no_tensor_has(op, dim):
     for call in (function_of(op), lambda x, dim: torch_reduce.explain(x, dim, op=op)):
         with pytest.raises(IndexError, match="^reduce: dim -?[0-9]+ is out of range$"):
             call(torch.ones(2, 3), dim)
-
-
-def of_no_dims(op, x, keepdim):
-    """What torch's twin makes of an empty list of dims; None where it has no result, or there is no twin."""
-    norms = {f"norm{order}".replace("-", "_minus_"): order for order in (0, 1, 2)}
-    norms |= {"norm": 2, "norm_inf": math.inf, "norm_minus_inf": -math.inf}
-    try:
-        if op in norms:
-            return torch.linalg.vector_norm(x, norms[op], [], keepdim)
-        if op == "count_nonzero":  # has no keepdim
-            return None if keepdim else torch.count_nonzero(x, [])
-        result = getattr(torch, op)(x, dim=[], keepdim=keepdim)
-    except (AttributeError, TypeError, RuntimeError):  # logsumexp fails without keepdim
-        return None
-    return torch.stack(result, -1) if gives_pair(op) else result
-
-
-@every_op
-@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
-@pytest.mark.parametrize("keepdim", [False, True])
-@pytest.mark.parametrize("shape", [(2, 3), (2, 0), (1, 4, 1), (5,), ()], ids=str)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.uint8], ids=str)
-def test_no_dims_are_those_of_torch(op, shape, keepdim, dtype, device):
-    """All dims, as None; but any and all reduce none, and give the truth of each element."""
-    x, call = (torch.arange(float(math.prod(shape))) % 3).reshape(shape).to(dtype).to(device), function_of(op)
-    expected = of_no_dims(op, x, keepdim)
-    if expected is None:
-        assert not reduces_none(op)
-        if dtype.is_floating_point and x.numel() > 0:
-            assert_same_bits(call(x, [], keepdim=keepdim), call(x, None, keepdim=keepdim))
-        return
-    for none in ([], ()):
-        found = call(x, none, keepdim=keepdim)
-        torch.testing.assert_close(found, expected, equal_nan=True)
-        assert_same_bits(call(x, none, keepdim=keepdim, out=torch.empty_like(found)), found, "out")
-        assert call(x.to("meta"), none, keepdim=keepdim).shape == found.shape
-        assert_same_bits(model(x, none, keepdim, op=op), found, "model")
-        assert torch_reduce.explain(x, none, op=op).outputs == found.numel() // (2 if gives_pair(op) else 1)
-        if shape != (2, 3):
-            continue
-        torch._dynamo.reset()
-        compiled = torch.compile(lambda x: call(x, none, keepdim=keepdim), backend="aot_eager", fullgraph=True)  # noqa: B023
-        assert_same_bits(compiled(x), found, "compile")
-        batch = torch.stack((x, x + 1))
-        each = torch.stack([call(one, none, keepdim=keepdim) for one in batch])
-        assert_same_bits(torch.vmap(lambda x: call(x, none, keepdim=keepdim))(batch), each, "vmap")  # noqa: B023
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("op", [op for op in OPS if reduces_none(op)])
-def test_no_dims_of_jagged_tensors(op):
-    parts = [fill((n, 3), torch.bool) for n in (5, 7)]
-    x = torch.nested.nested_tensor(parts, layout=torch.jagged)
-    for keepdim in (False, True):
-        for found, part in zip(function_of(op)(x, [], keepdim).unbind(), parts, strict=True):
-            assert torch.equal(found, part)
 
 
 def test_integers_are_dims_of_accumulators():
@@ -255,79 +194,6 @@ def test_other_names_compile():
     x = fill((3, 4), torch.float32)
     compiled = torch.compile(lambda x: torch_reduce.sum(x, axis=1, keepdims=True), backend="eager", fullgraph=True)
     assert_same_bits(compiled(x), torch_reduce.sum(x, 1, True))
-
-
-PARTS = [(5, 3, 2), (0, 3, 2), (1030, 3, 2)]
-
-
-@every_op
-@pytest.mark.filterwarnings("ignore")  # torch says that its nested tensors are a prototype
-@pytest.mark.parametrize("keepdim", [False, True])
-def test_jagged_tensors(op, keepdim, device):
-    """Each tensor of the batch alone, or all of them after one another."""
-    call = function_of(op)
-    shapes = [PARTS[0], PARTS[2]] if wants_elements(op) else PARTS  # nothing has no maximum
-    parts = [fill(shape, torch.float32, op=op).to(device) for shape in shapes]
-    x = torch.nested.nested_tensor(parts, layout=torch.jagged)
-    for dims in ([1], [1, 2], [-1, 1], [1, 2, 3]):  # the ragged dim goes
-        inner = [d % 4 - 1 for d in dims]
-        assert_same_bits(
-            call(x, dims, keepdim=keepdim), torch.stack([call(part, inner, keepdim=keepdim) for part in parts])
-        )
-    for dims in ([2], [-1], [2, 3]):  # it stays
-        inner = [d % 4 - 1 for d in dims]
-        for found, part in zip(call(x, dims, keepdim=keepdim).unbind(), parts, strict=True):
-            assert_same_bits(found, call(part, inner, keepdim=keepdim))
-    together = torch.cat(parts)
-    for dims in (None, *([] if reduces_none(op) else [[]]), [0, 1], [0, 1, 3]):  # the batch goes too
-        inner = [d - 1 for d in dims or range(4) if d > 0]
-        expected = call(together, inner, keepdim=keepdim)
-        assert_same_bits(call(x, dims, keepdim=keepdim), expected.unsqueeze(0) if keepdim else expected)
-
-
-@every_op
-@pytest.mark.filterwarnings("ignore")
-def test_jagged_tensors_that_are_refused(op):
-    call = function_of(op)
-    x = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged)
-    with pytest.raises(NotImplementedError, match="over its batch a nested tensor is reduced with its ragged dim"):
-        call(x, 0)
-    with pytest.raises(NotImplementedError, match="over its batch a nested tensor is reduced with its ragged dim"):
-        call(x.transpose(1, 2))
-    with pytest.raises(NotImplementedError, match="no out= for nested tensors"):
-        call(x, 1, out=torch.empty(0))
-    with pytest.raises(IndexError, match="dim 3 is out of range for a tensor of 3 dims"):
-        call(x, 3)
-    with pytest.raises(RuntimeError, match="a dim appears more than once"):
-        call(x, [1, -2])
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_jagged_tensors_with_the_ragged_dim_elsewhere():
-    parts = [fill((n, 3), torch.float32) for n in (5, 1030)]
-    x = torch.nested.nested_tensor(parts, layout=torch.jagged).transpose(1, 2)
-    assert_same_bits(torch_reduce.sum(x, 2), torch.stack([torch_reduce.sum(part, 0) for part in parts]))
-    for found, part in zip(torch_reduce.sum(x, 1).unbind(), parts, strict=True):
-        assert_same_bits(found, torch_reduce.sum(part, 1))
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_gradients_of_jagged_tensors():
-    parts = [fill((n, 3), torch.float32).requires_grad_() for n in (5, 7)]
-    weights = fill((2, 3), torch.float32)
-    for dim in (1, 2, [0, 1]):
-        x = torch.nested.as_nested_tensor(parts, layout=torch.jagged)
-        result = torch_reduce.sum(x, dim)
-        result = result.values() if result.is_nested else result
-        scale = weights if dim == 1 else weights[0] if dim == [0, 1] else torch.arange(12.0)
-        found = torch.autograd.grad((result * scale).sum(), parts)
-        spread = (weights[0].expand(5, 3), weights[1].expand(7, 3))
-        if dim == 2:
-            spread = torch.arange(12.0)[:, None].expand(12, 3).split((5, 7))
-        elif dim == [0, 1]:
-            spread = [weights[0].expand(n, 3) for n in (5, 7)]
-        for one, expected in zip(found, spread, strict=True):
-            assert torch.equal(one, expected)
 
 
 @every_op
