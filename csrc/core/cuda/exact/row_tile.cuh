@@ -181,6 +181,20 @@ __device__ __forceinline__ bool add_row_tile(const Tile& t, OpenSlices<In, 1>& s
   return closed;
 }
 
+// That of a lane's elements, below 2^top and of so many bits from there on, which add in a double without error.
+template <int kBits, class Tile>
+__device__ __forceinline__ double sum_of_lane(const Tile& t, int top) {
+  if constexpr (Tile::are_products_of_floats && kBits <= 2 * kFloatSliceBits) {
+    if (FloatWindow::exists(top)) {
+      const FloatWindow window(top);
+      return window.value_of(sum_in_floats(t, window));
+    }
+  }
+  double sum = 0;
+  for_each(t, [&](auto x, int) { sum += widen<double>(x); });
+  return sum;
+}
+
 // The sum of all elements of a warp's tile as a double, in every lane. Returns whether it is exact: multiples of 2^w
 // below 2^(w+53) / n add in a double without error, and many tiles hold no others.
 template <class In, class Tile>
@@ -189,15 +203,7 @@ __device__ __forceinline__ bool sum_in_doubles(const Tile& t, double& sum) {
   const Range<In> range = range_across_warp(t.range());
   const int top = above<In>(range.most), unit = max(top - kBits, exact::FormatOf<In>::kLowest);
   if (is_beyond<In>(range.most, kBits) || !range.is_multiple(unit)) return false;
-  sum = 0;
-  if (Tile::are_products_of_floats && kBits <= 2 * kFloatSliceBits && FloatWindow::exists(top)) {
-    if constexpr (Tile::are_products_of_floats) {
-      const FloatWindow window(top);
-      sum = window.value_of(sum_in_floats(t, window));
-    }
-  } else {
-    for_each(t, [&](In x, int) { sum += widen<double>(x); });
-  }
+  sum = sum_of_lane<kBits>(t, top);
 #pragma unroll
   for (int mask = 1; mask < kWarp; mask *= 2) sum += exchange(sum, mask);
   return true;

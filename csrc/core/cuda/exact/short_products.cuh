@@ -54,10 +54,7 @@ __global__ void __launch_bounds__(kExactThreads, exact::kShortProductsCtasPerSm)
     own.merge(part[r].own.template range<true>());
     other.merge(part[r].other.template range<true>());
   }
-  for (int mask = 1; mask < lanes; mask *= 2) {
-    own.merge({exchange(own.most, mask), exchange(own.least_less_1, mask)});
-    other.merge({exchange(other.most, mask), exchange(other.least_less_1, mask)});
-  }
+  merge_across_lanes(lanes, own, other);
   const Range<double> products = range_of_products<In>(own, other);
   const int top = above<double>(products.most);
   const bool by_floats = !a.sink.words && a.sink.divisor > 0 && FloatWindow::exists(top) &&

@@ -25,9 +25,7 @@ struct ExactShortRowsArgs {
 template <class In, class Tile>
 __device__ __noinline__ bool finish_in_slices(const ExactSink& s, Tile part, int lanes, bool writes, int64_t place) {
   Range<In> row = part.range();
-  for (int mask = 1; mask < lanes; mask *= 2) {
-    row.merge({exchange(row.most, mask), exchange(row.least_less_1, mask)});
-  }
+  merge_across_lanes(lanes, row);
   const Window window = window_for<exact::FormatOf<In>>(above<In>(row.most));
   Slices sums;
   for_each(part, [&](In x, int) { sums.add_to_both(window, widen<double>(x)); });
@@ -87,9 +85,7 @@ __global__ void __launch_bounds__(kExactThreads, 4) exact_short_rows(const __gri
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       Range<In> row = range[u];
-      for (int mask = 1; mask < lanes; mask *= 2) {
-        row.merge({exchange(row.most, mask), exchange(row.least_less_1, mask)});
-      }
+      merge_across_lanes(lanes, row);
       const bool fits = !is_beyond<In>(row.most, exact::kShortBits) && row.is_multiple(unit_for_sums(row.most));
       inexact |= fits ? 0u : 1u << u;
     }

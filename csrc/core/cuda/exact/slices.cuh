@@ -217,15 +217,20 @@ __device__ __forceinline__ int128 join(int64_t first, int64_t second) {
   return (static_cast<int128>(first) << kSliceBits) + second;
 }
 
+// Merges ranges of so many neighbouring lanes, a power of two.
+template <class... Ranges>
+__device__ __forceinline__ void merge_across_lanes(int lanes, Ranges&... range) {
+  for (int mask = 1; mask < lanes; mask *= 2) {
+    (range.merge({exchange(range.most, mask), exchange(range.least_less_1, mask)}), ...);
+  }
+}
 template <class In>
 __device__ __forceinline__ Range<In> range_across_warp(Range<In> range) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   range.most = __reduce_max_sync(0xffffffffu, range.most);
   range.least_less_1 = __reduce_min_sync(0xffffffffu, range.least_less_1);
 #else
-  for (int mask = 1; mask < kWarp; mask *= 2) {
-    range.merge({exchange(range.most, mask), exchange(range.least_less_1, mask)});
-  }
+  merge_across_lanes(kWarp, range);
 #endif
   return range;
 }

@@ -8,6 +8,7 @@
 #include "core/contract/integers.h"
 #include "core/plan/gpu/detail.h"
 #include "core/plan/gpu/exact/element_products.h"
+#include "core/plan/gpu/exact/products.h"
 #include "core/plan/tuning/exact.h"
 #include "core/plan/tuning/kernels.h"
 
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int kWarp = 32;
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
-constexpr int64_t kMostNumbered = int64_t{1} << 30;  // outputs that 32 bits number
 
 // In what kernels of rows of sums and of products differ, beside how they read: the type of the numbers that are added
 // up, and loads of a lane.
@@ -55,21 +55,6 @@ Constraint choose(const planning::Shape& s, const Problem& p, bool vectors, bool
   return say(is_short ? Family::ShortRows : Family::Rows, false);
 }
 
-// Whether the rows of both tensors lie at the same place between two multiples of 16 bytes, so that loads of 16 bytes
-// meet their partners.
-bool rows_are_side_by_side(const Problem& p) {
-  const Layout& l = p.layout;
-  const Layout factors = layout_of_factors(p);
-  if (l.reduced_dims != 1 || l.reduced[0].stride != 1 || factors.reduced[0].stride != 1) return false;
-  if (!is_of_two(p)) return true;
-  bool same = p.in_alignment == 16 && p.partner.alignment == 16;
-  for (int d = 0; d < l.kept_dims; ++d) {
-    const int64_t apart = l.kept[d].in_stride - factors.kept[d].in_stride;
-    same &= apart * static_cast<int64_t>(size_of(p.in)) % 16 == 0;
-  }
-  return same;
-}
-
 // What is asked of the plan of an ordered sum, of which only the family and the loads are taken; and whether rows at
 // any place in memory are read 16 bytes at a time. `numbered`: 32 bits number the outputs, as kernels need that do so.
 struct Asked {
@@ -86,38 +71,6 @@ Asked ask_for_sums(const Problem& p, const Problem& ordered, bool numbered, cons
     return {choose(planning::inspect(ordered), p, numbered, of_any_place), of_any_place};
   }
   return {{c.family, of_any_place ? -1 : vector, 0}, of_any_place};
-}
-
-// Whether rows begin at multiples of 16 bytes, those of both tensors where they are side by side.
-bool rows_are_aligned(const Problem& p) {
-  const Layout& l = p.layout;
-  bool aligned = p.in_alignment == 16;
-  for (int d = 0; d < l.kept_dims; ++d) {
-    aligned &= l.kept[d].in_stride * static_cast<int64_t>(size_of(p.in)) % 16 == 0;
-  }
-  return aligned;
-}
-
-// Whether there are kernels for short rows of these products, which are side by side: of whole 16-byte loads.
-bool are_short_vectors(const Problem& p) {
-  const Layout& l = p.layout;
-  return have_short_products(p.in) && l.n > 0 && l.n <= kShortRowsMost && l.kept_dims <= 1 && rows_are_aligned(p) &&
-         l.n * static_cast<int64_t>(size_of(p.in)) % 16 == 0;
-}
-
-// The rows of products that are read 16 bytes at a time; none where these do not meet their partners, as single
-// elements are read then.
-std::optional<Family> vectors_of_products(const Problem& p, const Constraint& c) {
-  const auto asks_for = [&](Family family) { return c.family == static_cast<int>(family); };
-  const bool any = c.family < 0;
-  if (!any && !asks_for(Family::Rows) && !asks_for(Family::ShortRows)) planning::refuse("products have rows alone");
-  const bool meet = !has_wide_products(p) && p.layout.outputs < kMostNumbered && rows_are_side_by_side(p);
-  if (c.vector == 1 && !meet) planning::refuse("no 16-byte loads of these products");
-  const bool vectors = meet && c.vector != 0, may_be_short = vectors && are_short_vectors(p);
-  if (asks_for(Family::ShortRows) && !may_be_short) planning::refuse("these products are no short rows");
-  if (may_be_short && !asks_for(Family::Rows)) return Family::ShortRows;
-  if (vectors && (c.vector == 1 || p.layout.n > kElementProductsOfFour)) return Family::Rows;
-  return std::nullopt;
 }
 
 void plan_rows(ExactPlan& plan, const Problem& p, int64_t span, const Gpu& gpu) {
