@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "../dispatch/call.h"
+#include "../dispatch/composites.h"
 #include "../dispatch/two.h"
 #include "../maps/autocast.h"
 #include "../maps/call.h"
@@ -258,8 +259,6 @@ TORCH_LIBRARY_IMPL(reduce, Autograd, m) {
   m.impl("_logits_backward", torch::CppFunction::makeFallthrough());
   m.impl("_cross_entropy_backward", torch::CppFunction::makeFallthrough());
 }
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_losses(m); }
-// Under vmap too they are what they are made of, which has batching rules.
-TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_losses(m); }
+TORCH_REDUCE_COMPOSITES(register_losses)
 
 }  // namespace torch_reduce

@@ -18,6 +18,7 @@ at::Tensor where_counted(const at::Tensor& mask, const at::Tensor& x) { return a
 at::Tensor counts(const Reduction& r, const TwoOperands& o, bool keepdim) {
   return counts_of(request_like(r, Op::Sum, keepdim, std::nullopt, Role::None), o.other);
 }
+
 // Self with elements that change nothing in the place of those that do not count: the operator's own derivative at that
 // is the masked one's.
 at::Tensor self_of(const Reduction& r, const TwoOperands& o) {

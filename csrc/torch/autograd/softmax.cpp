@@ -35,21 +35,21 @@ struct Softmax {
   at::Tensor mask;
   double scale;
 
-  at::Tensor where_kept(const at::Tensor& x) const { return torch_reduce::where_kept(mask, x); }
+  at::Tensor kept(const at::Tensor& x) const { return where_kept(mask, x); }
 };
 
 at::Tensor composed(bool logarithm, const at::Tensor& grad, const at::Tensor& result, const Softmax& of,
                     at::ScalarType type) {
   const at::ScalarType compute = compute_type_of_map(result.scalar_type());
-  const at::Tensor g = of.where_kept(grad.to(compute)), y = result.to(compute);
+  const at::Tensor g = of.kept(grad.to(compute)), y = result.to(compute);
   const at::Tensor gradient = logarithm ? g - y.exp() * sum_of_row(g, of.dim) : y * (g - sum_of_row(g * y, of.dim));
-  return of.where_kept(gradient * of.scale).to(type);
+  return of.kept(gradient * of.scale).to(type);
 }
 at::Tensor tangent_of(bool logarithm, const at::Tensor& tangent, const at::Tensor& result, const Softmax& of) {
   const at::ScalarType compute = compute_type_of_map(result.scalar_type());
-  const at::Tensor t = of.where_kept(tangent.to(compute)), y = result.to(compute);
+  const at::Tensor t = of.kept(tangent.to(compute)), y = result.to(compute);
   const at::Tensor moved = logarithm ? t - sum_of_row(y.exp() * t, of.dim) : y * (t - sum_of_row(t * y, of.dim));
-  return of.where_kept(moved * of.scale).to(result.scalar_type());
+  return of.kept(moved * of.scale).to(result.scalar_type());
 }
 
 // Of a gradient that is not to be differentiated itself.

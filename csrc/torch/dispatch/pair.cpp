@@ -4,6 +4,7 @@
 #include <torch/library.h>
 
 #include "call.h"
+#include "composites.h"
 
 namespace torch_reduce {
 namespace {
@@ -97,8 +98,6 @@ void register_composites(torch::Library& m) {
 
 }  // namespace
 
-// Under vmap too, where torch would call them example by example: what they call has batching rules.
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
-TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
+TORCH_REDUCE_COMPOSITES(register_composites)
 
 }  // namespace torch_reduce

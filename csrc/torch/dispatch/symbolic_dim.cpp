@@ -2,6 +2,7 @@
 // but not in place of it, so it has an overload. Its value becomes a constant of the program, as in torch.sum.
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include "composites.h"
 #include "register.h"
 
 namespace torch_reduce {
@@ -75,8 +76,6 @@ void register_composites(torch::Library& m) {
 
 }  // namespace
 
-// Under vmap too, where torch would call them example by example: what they call has batching rules.
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
-TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
+TORCH_REDUCE_COMPOSITES(register_composites)
 
 }  // namespace torch_reduce

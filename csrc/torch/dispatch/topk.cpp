@@ -4,6 +4,7 @@
 #include <torch/library.h>
 
 #include "call.h"
+#include "composites.h"
 #include "two.h"
 
 namespace torch_reduce {
@@ -55,9 +56,7 @@ void register_composites(torch::Library& m) {
 
 }  // namespace
 
-// Under vmap too, where torch would call them example by example: what they call has batching rules.
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
-TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
+TORCH_REDUCE_COMPOSITES(register_composites)
 
 // Integers have no derivative, so the operator runs as if there were none.
 TORCH_LIBRARY_IMPL(reduce, Autograd, m) { m.impl("_topk_indices", torch::CppFunction::makeFallthrough()); }

@@ -11,6 +11,7 @@
 #include "by_name.h"
 #include "call.h"
 #include "complex.h"
+#include "composites.h"
 
 namespace torch_reduce {
 namespace {
@@ -225,9 +226,7 @@ at::Tensor counts_of(const Request& r, const at::Tensor& mask) {
   return call({kAddition, r.dim, r.keepdim, at::kLong}, mask);
 }
 
-// Under vmap too, where torch would call them example by example: what they call has batching rules.
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_composites(m); }
-TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_composites(m); }
+TORCH_REDUCE_COMPOSITES(register_composites)
 
 TORCH_LIBRARY_IMPL(reduce, AutocastCUDA, m) { m.impl("_of_two", TORCH_FN(autocast<c10::DispatchKey::AutocastCUDA>)); }
 TORCH_LIBRARY_IMPL(reduce, AutocastCPU, m) { m.impl("_of_two", TORCH_FN(autocast<c10::DispatchKey::AutocastCPU>)); }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "../dispatch/call.h"
+#include "../dispatch/composites.h"
 #include "autocast.h"
 #include "call.h"
 #include "describe.h"
@@ -70,8 +71,6 @@ void register_norms(torch::Library& m) {
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(reduce, CompositeImplicitAutograd, m) { register_norms(m); }
-// Under vmap too they are what they are made of, which has batching rules.
-TORCH_LIBRARY_IMPL(reduce, FuncTorchBatchedDecomposition, m) { register_norms(m); }
+TORCH_REDUCE_COMPOSITES(register_norms)
 
 }  // namespace torch_reduce
