@@ -139,9 +139,9 @@ def test_out_in_a_compiled_program(name, device):
 def test_an_out_that_is_refused(name, device):
     x = fill((3, 40), torch.float32).to(device)
     first, second = run(name, x)
-    memory = torch.empty(8 * (first.numel() + second.numel()), dtype=torch.uint8, device=device)
+    memory = torch.zeros(8 * (first.numel() + second.numel()), dtype=torch.uint8, device=device)
     shared = [memory[: t.nbytes].view(t.dtype).view_as(t) for t in (first, second)]
-    short = second.new_empty(second.shape[0] - 1, *second.shape[1:])
+    short = second.new_zeros(second.shape[0] - 1, *second.shape[1:])
     for error, words, out in (
         (TypeError, "out is a tuple of two tensors", first),
         (TypeError, "out is a tuple of two tensors", (first,)),
