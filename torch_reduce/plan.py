@@ -156,7 +156,7 @@ def explain(
     other: Tensor | None = None,
 ) -> Plan:
     """The plan that a reduction or a scan of ``x`` would follow. Runs no kernel and reads no element. Of a complex
-    ``x`` it is the plan for the real numbers that are its parts.
+    ``x`` it is the plan for the real numbers that are its parts, or its magnitudes.
 
     Args:
         x: the tensor to reduce. A meta tensor of any size will do, where ``device`` is given.

@@ -9,7 +9,7 @@ import torch
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
 
 import torch_reduce
-from torch_reduce.model import APART, TOGETHER
+from torch_reduce.model import APART, MEANING, NORMS, result_shape
 from torch_reduce.testing import (
     OPS,
     assert_same_bits,
@@ -22,9 +22,11 @@ from torch_reduce.testing import (
 )
 
 TAKEN = [op for op in OPS if takes_complex(op)]
+ORDERS = {name: order for order, name in NORMS.items()}
 COMPLEX = (torch.complex64, torch.complex128)
 every_op = pytest.mark.parametrize("op", TAKEN)
 every_kind = pytest.mark.parametrize("op", [op for op in TAKEN if op != "norm"])  # which is norm2
+every_differentiable = pytest.mark.parametrize("op", [op for op in TAKEN if op not in ("norm", "norm0")])
 every_type = pytest.mark.parametrize("dtype", COMPLEX, ids=str)
 DIMS = [(None, False), (0, False), (-1, True), ([2, 0], False), ([1, 2], True), ([], False)]
 
@@ -38,10 +40,10 @@ def twin_of(op):
     """torch's function of a tensor, a dim and keepdim."""
     if op in APART:
         return getattr(torch, op)
-    norm = torch.linalg.vector_norm
+    norm, order = torch.linalg.vector_norm, ORDERS.get(op, 2)
     if op == "sumsq":
         return lambda x, dim=None, keepdim=False: torch.view_as_real(x).square().sum(-1).sum(dim, keepdim=keepdim)
-    return lambda x, dim=None, keepdim=False: norm(x, 2, None if dim == [] else dim, keepdim=keepdim)
+    return lambda x, dim=None, keepdim=False: norm(x, order, None if dim == [] else dim, keepdim=keepdim)
 
 
 @every_kind
@@ -77,6 +79,10 @@ def test_scalars_and_empty_tensors(op, dtype, shape, dim, device):
     x = numbers(shape, dtype, device)
     for keepdim in (False, True):
         given = () if dim is None else (dim, keepdim)
+        if MEANING[op].selects and math.prod(result_shape(shape, dim)) != 0 and x.numel() == 0:
+            with pytest.raises((IndexError, RuntimeError), match="at least one element|an empty tensor has no"):
+                function_of(op)(x, *given)
+            continue
         actual, expected = function_of(op)(x, *given), twin_of(op)(x, *given)
         assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape)
         torch.testing.assert_close(actual, expected, equal_nan=True)
@@ -124,9 +130,9 @@ def test_output_types(op, device):
         spread = torch.zeros(8, dtype=result, device=device)
         assert_same_bits(run(x, 1, out=spread[::2]), actual)
         assert not spread[1::2].any()
-    if op in TOGETHER:
+    if op not in APART:
         for dtype in (torch.float16, torch.bfloat16, torch.float64):
-            assert_same_bits(run(x, 1, dtype=dtype), run(torch.view_as_real(x), [1, 2], dtype=dtype))
+            assert_same_bits(run(x, 1, dtype=dtype).cpu(), model(x, 1, op=op, dtype=dtype))
 
 
 @every_op
@@ -161,14 +167,39 @@ def test_others_refuse(op, device):
     """In a sentence that names what works."""
     x = numbers((2, 3), torch.complex64, device)
     for given in (x, x.to("meta"), x.requires_grad_()):
-        with pytest.raises(NotImplementedError, match="ComplexFloat.*sum, mean, sumsq and norm2"):
+        with pytest.raises(NotImplementedError, match="ComplexFloat.*sum, mean, sumsq, norm2, .* and norm"):
             function_of(op)(given, 0)
 
 
-@pytest.mark.parametrize("order", [0, 1, 3, math.inf, -math.inf])
-def test_other_orders_refuse(order, device):
-    with pytest.raises(NotImplementedError, match="sum, mean, sumsq and norm2"):
-        torch_reduce.norm(numbers((2, 3), torch.complex64, device), order)
+@every_type
+@pytest.mark.parametrize("order", [*NORMS, 3, 0.5, -2])
+def test_norms_of_every_order(order, dtype, device):
+    """Of magnitudes, which norm2 makes of the parts; none overflows on the way."""
+    x = numbers((3, 700), dtype, device)
+    for view in (x, x.mT[1:], x.conj(), x[:, ::2]):
+        for dim, keepdim in ((None, False), (0, True), (1, False)):
+            actual = torch_reduce.norm(view, order, dim, keepdim)
+            assert_same_bits(actual.cpu(), model(view, dim, keepdim, op="norm", ord=order))
+            true = torch.linalg.vector_norm(view.to(torch.complex128), order, dim, keepdim)
+            rounding = 2 * x.numel() * torch.finfo(dtype).eps  # of sums in any order, and roots of order 1/2
+            torch.testing.assert_close(actual.double(), true, rtol=rounding, atol=0)
+    power = 2.0 ** (math.frexp(torch.finfo(dtype).max)[1] - 24)
+    large, small = (torch_reduce.norm(x[:, :7] * factor, order, 1) for factor in (power, 1))
+    assert_same_bits(large / (power if order else 1), small)
+
+
+@every_type
+@pytest.mark.parametrize("order", [1, 3, math.inf])
+def test_gradients_of_every_order(order, dtype, device):
+    x = numbers((3, 5), dtype, device).requires_grad_()
+    found = [
+        torch.autograd.grad(norm(x, order, 1).sum(), x)[0] for norm in (torch_reduce.norm, torch.linalg.vector_norm)
+    ]
+    torch.testing.assert_close(*found)
+    if dtype == torch.complex128:
+        run = lambda x: torch_reduce.norm(x, order, 1)  # noqa: E731
+        assert gradcheck(run, (x,), check_batched_grad=True, check_forward_ad=True)
+        assert gradgradcheck(run, (x,), check_batched_grad=True)
 
 
 @every_op
@@ -202,7 +233,7 @@ def test_masks(op, device):
     assert_same_bits(function_of(op)(x[0, 0], where=one), function_of(op)(x[0, 0]))
 
 
-@every_kind
+@every_differentiable
 @pytest.mark.parametrize("dim, keepdim", DIMS, ids=str)
 def test_gradients(op, dim, keepdim, device):
     """To both orders and in both directions; and torch's convention of gradients."""
@@ -218,7 +249,7 @@ def test_gradients(op, dim, keepdim, device):
     torch.testing.assert_close(*grads)
 
 
-@every_kind
+@every_differentiable
 def test_tangents(op, device):
     x, tangent = numbers((2, 4, 3), torch.complex128, device).unbind(0)
     for direction in (tangent, tangent.conj()):
@@ -269,7 +300,7 @@ def test_the_dispatcher(op, device):
     torch.library.opcheck(getattr(torch.ops.reduce, op).default, (x, [1]))
 
 
-@pytest.mark.parametrize("op", ["sum", "norm2"])
+@pytest.mark.parametrize("op", ["sum", "norm2", "norm1"])
 def test_compile_and_export(op, device):
     x, run = numbers((3, 40), torch.complex64, device), function_of(op)
 
@@ -307,7 +338,7 @@ def test_autocast(op, device):
 
 def test_explain(device):
     x = numbers((30, 4000), torch.complex64, device)
-    for op, outputs, n in (("sum", 60, 4000), ("norm2", 30, 8000)):
+    for op, outputs, n in (("sum", 60, 4000), ("norm2", 30, 8000), ("norm1", 30, 4000)):
         plan = torch_reduce.explain(x, 1, op=op, dtype=torch.complex64)
         assert (plan.op, plan.outputs, plan.n) == (op, outputs, n)
     assert torch_reduce.explain(x.to("meta"), device="cuda", mode="exact").outputs == 2

@@ -7,10 +7,11 @@ The result has the shape of ``x`` without these dims, or with size 1 in their pl
 torch, ``input``, ``axis`` and ``keepdims`` are other names of ``x``, ``dim`` and ``keepdim``. Accepted are tensors of
 bool, every integer type, float8_e4m3fn, float8_e5m2, float16, bfloat16, float32 and float64, with any strides and any
 alignment, 0-d and empty ones too, and jagged tensors of these, without ``where=``; on CUDA, with at most 32 dims that
-are not one dim in memory. :func:`sum`, :func:`mean`, :func:`sumsq` and norms of order 2 take complex64 and complex128
-too. No copy of the input is made, but of a lazily conjugated or negated one, and of a float8 one in mode ``"exact"``
-and beside a second tensor. The functions are differentiable (twice) and work under ``torch.func``, ``torch.compile``
-and ``torch.export``; with ``out=`` they are not differentiable.
+are not one dim in memory. :func:`sum`, :func:`mean`, :func:`sumsq` and norms take complex64 and complex128 too. No copy
+of the input is made, but of a lazily conjugated or negated one, of a float8 one in mode ``"exact"`` and beside a second
+tensor, and of the magnitudes of a complex one for norms of other orders than 2. The functions are differentiable
+(twice) and work under ``torch.func``, ``torch.compile`` and ``torch.export``; with ``out=`` they are not
+differentiable.
 
 In the modes ``"deterministic"`` and ``"atomic"`` finite sums may overflow on the way: the sum of
 ``[3e38, 3e38, -3e38, -3e38]`` in float32 is NaN. Mode ``"exact"`` gives 0, its real value. What is promised of bits

@@ -28,18 +28,20 @@ def norm(
     - inf and -inf: the largest and the smallest magnitude, ``norm_inf`` and ``norm_minus_inf``.
     - Any other: ``(sum |x|^ord)^(1 / ord)``, by fixed sequences of IEEE operations.
 
-    No tensor of magnitudes or powers is made. Powers and their sum are float64 where it has room for them: of orders
-    from -6 to 6, but for elements of float64. Others have an exponent of their own. So none overflows or underflows on
-    the way; their error is in docs/order.md. An ``ord`` of 2^40 or more counts as infinite.
-    NaN among the elements gives NaN, but for ``ord`` 0. The norm of no elements is 0. Gradients are those of torch.
-    Complex elements have the order 2 alone: other magnitudes would be a rounded copy of them, ``x.abs()``.
+    Of real elements no tensor of magnitudes or powers is made. Powers and their sum are float64 where it has room for
+    them: of orders from -6 to 6, but for elements of float64. Others have an exponent of their own. So none overflows
+    or underflows on the way; their error is in docs/order.md. An ``ord`` of 2^40 or more counts as infinite. NaN among
+    the elements gives NaN, but for ``ord`` 0. The norm of no elements is 0. Gradients are those of torch.
+    A complex element counts by its magnitude. Of other orders than 2 that is ``norm2`` of its parts, rounded to their
+    type, in a tensor that is made first.
 
     Args:
-        x: tensor of a floating type, of any shape and strides; of order 2, of a complex one too.
+        x: tensor of a floating or a complex type, of any shape and strides.
         ord: the order, any real number.
         dim: dim or dims to reduce, each in [-x.ndim, x.ndim).
         keepdim: whether reduced dims stay, with size 1.
-        dtype: floating output type; by default that of ``x``. Elements are not rounded to it first.
+        dtype: floating output type; by default that of ``x``, or of its parts. Elements are not rounded to it first. A
+            complex ``x`` also takes a complex type, as in torch, which names that of its parts.
         mode: ``"deterministic"`` or ``"atomic"``, which is the same here; ``"exact"`` is for sums and means.
         out: written to and returned, as in :func:`sum`.
 

@@ -14,13 +14,14 @@ from torch import Tensor
 
 from .._twins import Dims, reduced_dims
 from .extremes import extreme_of
-from .meaning import APART, MEANING, NORMS, TOGETHER, Meaning, of_order
+from .meaning import APART, MAGNITUDE, MEANING, NORMS, TOGETHER, Meaning, of_order
 from .order import canonical
 from .rounding import FORMAT, numpy_type, round_once, to_odd
 from .types import compute_dtype, is_float8, output_dtype
 
 __all__ = [
     "APART",
+    "MAGNITUDE",
     "MEANING",
     "TOGETHER",
     "Meaning",
@@ -70,12 +71,14 @@ def model(
 ) -> Tensor:
     """What mode "deterministic" must give, to the bit (NaN payloads aside), as a CPU tensor. Of two results, the last
     dim holds both. ``count``, of the result's shape, is what is divided by in place of the number of elements. Complex
-    elements are for ``sum``, ``mean``, ``sumsq`` and norms of order 2; those of float8 convert to float32 first.
+    elements are for ``sum``, ``mean``, ``sumsq`` and norms; those of float8 convert to float32 first.
     """
     if _reduces_none(op, dim):
         return model(x.unsqueeze(-1), -1, op=op)
     if x.is_complex():
-        return _of_parts(x, dim, keepdim, op=op, dtype=dtype, count=count)
+        return _of_parts(
+            x, dim, keepdim, op=NORMS.get(ord, op) if op == "norm" else op, dtype=dtype, count=count, ord=ord
+        )
     if is_float8(x.dtype):
         wide = model(x.float(), dim, keepdim, op=op, dtype=dtype, correction=correction, count=count, ord=ord)
         return wide.to(output_dtype(op, x.dtype, dtype))
@@ -113,11 +116,15 @@ def model(
 
 
 def _of_parts(x: Tensor, dim: Dims, keepdim: bool, *, op: str, dtype: torch.dtype | None, **more: Any) -> Tensor:
-    """Of complex elements: of their real and their imaginary parts, apart or together."""
+    """Of complex elements: of their real and their imaginary parts, apart or together, or of their magnitudes."""
     real = (dtype or x.dtype).to_real()
     if op in APART:
         parts = torch.view_as_real(x.resolve_conj()).unbind(-1)
         return torch.complex(*(model(part, dim, keepdim, op=op, dtype=real, **more) for part in parts))
+    if op in MAGNITUDE:
+        return model(
+            model(torch.view_as_real(x.resolve_conj()), -1, op="norm2"), dim, keepdim, op=op, dtype=real, **more
+        )
     dims = [*reduced_dims(x.ndim, dim), x.ndim]
     result = model(torch.view_as_real(x.resolve_conj()), dims, keepdim, op=op, dtype=real, **more)
     return result.squeeze(-1) if keepdim else result

@@ -162,12 +162,14 @@ MEANING = {
 
 
 MEANING["norm"] = MEANING["norm2"]
-APART, TOGETHER = ("sum", "mean"), ("sumsq", "norm2", "norm")
-"""Operators that take complex elements: both parts of a number have a result each, or are reduced together."""
-
-
 NORMS: dict[float, str] = {0: "norm0", 1: "norm1", 2: "norm2", math.inf: "norm_inf", -math.inf: "norm_minus_inf"}
 """Operators that are the norm of an order."""
+
+APART, TOGETHER = ("sum", "mean"), ("sumsq", "norm2")
+"""Operators that take complex elements: both parts of a number have a result each, or are reduced together. Of other
+norms each number has a magnitude, which is ``norm2`` of both."""
+
+MAGNITUDE = ("norm", *(norm for norm in NORMS.values() if norm not in TOGETHER))
 
 
 def of_order(order: float, dtype: torch.dtype) -> Meaning:

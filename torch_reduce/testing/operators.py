@@ -9,7 +9,7 @@ from torch import Tensor
 from .. import functional, scans
 from .._schemas import REDUCTIONS, SCANS
 from ..functional import generic
-from ..model import APART, MEANING, TOGETHER
+from ..model import APART, MAGNITUDE, MEANING, TOGETHER
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
 FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
@@ -102,7 +102,7 @@ def takes_integers(op: str) -> bool:
 
 def takes_complex(op: str) -> bool:
     """Whether the elements may be complex."""
-    return op in APART + TOGETHER
+    return op in APART + TOGETHER + MAGNITUDE
 
 
 def gives_floating(op: str) -> bool:

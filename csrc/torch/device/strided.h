@@ -29,12 +29,13 @@ struct Strided {
     const bool resizes = check_out(r, checked, self, sizes, out);
     check_no_overlap(r, self, out, resizes);
     if (self.is_complex()) {
-      of_parts(r, checked, self, [&](const Request& real, const at::Tensor& view) {
-        Device::permit(real, check(real, view), view);
+      const auto use = [&](const Request& real, const at::Tensor& numbers) {
+        Device::permit(real, check(real, numbers), numbers);
         if (resizes) out.resize__symint(sizes);
         at::Tensor parts = parts_of_out(r, real, out);
-        return into(keys, real, view, parts);
-      });
+        into(keys, real, numbers, parts);
+      };
+      of_parts(r, checked, self, use, magnitudes);
       return out;
     }
     Device::permit(r, checked, self);

@@ -1,5 +1,6 @@
 // Plans in the open: as JSON for torch_reduce.explain, and what they are tuned by.
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 #include <torch/library.h>
 
 #include <sstream>
@@ -209,11 +210,13 @@ std::string explain_request(const Request& r, const at::Tensor& self, c10::strin
   TORCH_CHECK_NOT_IMPLEMENTED(self.layout() == at::kStrided, "reduce: a tensor of layout ", self.layout(),
                               " cannot be explained; accepted are strided ones");
   if (self.is_complex()) {
-    return of_parts(r, checked, self, [&](const Request& real, const at::Tensor& view) {
-      if (!other) return explain_request(real, view, family, vector, device, nullptr);
-      const at::Tensor beside = other->unsqueeze(-1).expand(view.sizes());
-      return explain_request(real, view, family, vector, device, &beside);
-    });
+    const auto use = [&](const Request& real, const at::Tensor& numbers) {
+      if (!other) return explain_request(real, numbers, family, vector, device, nullptr);
+      const at::Tensor beside = other->unsqueeze(-1).expand(numbers.sizes());
+      return explain_request(real, numbers, family, vector, device, &beside);
+    };
+    const auto as_magnitudes = [&](const at::Tensor& parts) { return at::empty(self.sizes(), parts.options()); };
+    return of_parts(r, checked, self, use, as_magnitudes);
   }
   const bool on_cuda = device.empty() ? self.is_cuda() : device == "cuda";
   const auto sizes = result_sizes(r, checked, self.sizes());

@@ -52,7 +52,7 @@ TR_SHARED std::optional<Scan> find_scan(c10::string_view name);
 DType to_dtype(at::ScalarType type);
 
 // What becomes of the two parts of complex elements (complex.def); most operators refuse these.
-enum class Parts { Refused, Apart, Together };
+enum class Parts { Refused, Apart, Together, Magnitude };
 Parts parts_of(const Request& request);
 
 // A request that fits its tensor.

@@ -59,21 +59,21 @@ const char* advice(const Request& r, std::optional<at::ScalarType> out) {
   return r.dtype || out ? "" : "; name one with dtype=";
 }
 
-// The type of the parts if they are reduced together: dtype= names it, or the complex type of such parts, which torch's
-// norm asks for.
+// The type of the parts if the result is real: dtype= names it, or the complex type of such parts, which torch's norm
+// asks for.
 at::ScalarType complex_result_type(const Request& r, at::ScalarType in, std::optional<at::ScalarType> out) {
-  const bool together = parts_of(r) == Parts::Together;
+  const bool is_real = parts_of(r) != Parts::Apart;
   const auto type_of = [&](at::ScalarType type) {
-    return together && is_accepted_complex(type) ? at::toRealValueType(type) : type;
+    return is_real && is_accepted_complex(type) ? at::toRealValueType(type) : type;
   };
   TORCH_CHECK(!r.dtype || !out || *out == type_of(*r.dtype), "reduce::", name(r), ": dtype is ", *r.dtype,
               " but out has dtype ", *out);
   const auto type = out ? *out : type_of(r.dtype.value_or(in));
-  TORCH_CHECK_NOT_IMPLEMENTED(together || is_accepted_complex(type), "reduce::", name(r), ": a result of dtype ", type,
+  TORCH_CHECK_NOT_IMPLEMENTED(is_real || is_accepted_complex(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported of complex elements; accepted are complex64 and complex128");
-  TORCH_CHECK(!together || at::isFloatingType(type), "reduce::", name(r), ": the result needs a floating dtype, got ",
+  TORCH_CHECK(!is_real || at::isFloatingType(type), "reduce::", name(r), ": the result needs a floating dtype, got ",
               type, advice(r, out));
-  TORCH_CHECK_NOT_IMPLEMENTED(!together || is_result(type), "reduce::", name(r), ": a result of dtype ", type,
+  TORCH_CHECK_NOT_IMPLEMENTED(!is_real || is_result(type), "reduce::", name(r), ": a result of dtype ", type,
                               " is not supported; accepted are ", kAccepted);
   return type;
 }
