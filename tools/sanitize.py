@@ -13,7 +13,7 @@ from native_build import ROOT, BuildError, build
 # What runs kernels of every family and type. Left out are tests of compilers and of the build, which start programs of
 # their own, and gradients, which run the same kernels again.
 SUBSET = [f"tests/contract/test_{name}.py" for name in ("order", "dtypes", "edges")]
-SUBSET += ["tests/layouts/test_strides.py", "tests/operators/test_scans.py"]
+SUBSET += ["tests/layouts/test_strides.py", "tests/operators/test_scans.py", "tests/operators/test_scan_outputs.py"]
 
 
 def compiler_library(name: str) -> str:
