@@ -3,9 +3,9 @@
     python tools/mutate_exact.py [cpu] [kernels] [products] [--only WORDS ...]
 
 Works in a copy of the tree, build/mutants. `cpu` mutates the CPU's blocks, builds the library each time and runs
-test_sums.py, test_side_by_side.py and test_accumulator.py of tests/exact; `kernels` mutates the format, the rounding
-and the CUDA kernels, and runs these on the CPU by test_emulated*.py there; `products` mutates the CUDA kernels of
-products. Ends with 1 if a mutant survives.
+test_sums.py, test_rounding.py, test_layouts.py, test_side_by_side.py and test_accumulator.py of tests/exact; `kernels`
+mutates the format, the rounding and the CUDA kernels, and runs these on the CPU by test_emulated*.py there; `products`
+mutates the CUDA kernels of products. Ends with 1 if a mutant survives.
 """
 
 import argparse
@@ -174,9 +174,10 @@ FIRST = (
     ".py::test_rows_are_shared",
     "_rounding.py::test_quotients_that_are_ties_or_nearly",
 )
+CPU_TESTS = ("sums", "rounding", "layouts", "side_by_side", "accumulator")
 # Arguments for pytest, one run after the other until one fails: the tests that see most come first.
 TESTS = {
-    "cpu": [[f"tests/exact/test_{name}.py" for name in ("sums", "side_by_side", "accumulator")] + ["-k", "cpu"]],
+    "cpu": [[f"tests/exact/test_{name}.py" for name in CPU_TESTS] + ["-k", "cpu"]],
     "kernels": [[EMULATED + test for test in FIRST], [f"{EMULATED}{part}.py" for part in ("", "_ranges", "_rounding")]],
     "products": [[EMULATED + "_products.py"]],
 }
