@@ -1,9 +1,8 @@
-"""Losses of rows of logits: beside log_softmax to the bit, beside torch's, their gradients, errors and graphs."""
-
-import math
+"""Losses of rows of logits: beside log_softmax to the bit, beside torch's, their errors and graphs."""
 
 import pytest
 import torch
+from logits import SHAPES, case
 from map_cases import DTYPES, special, values
 
 from torch_reduce import nn
@@ -12,27 +11,6 @@ from torch_reduce.nn import functional
 from torch_reduce.testing import assert_same_bits, fill
 
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
-SHAPES = [(7, 50), (50,), (3, 50, 4), (2, 1500, 3)]
-
-
-def case(shape, dtype, device):
-    """Logits and targets, of which one is ignored."""
-    x = values(1, math.prod(shape), dtype)[0].reshape(shape)
-    classes = shape[1] if len(shape) > 1 else shape[0]
-    rows = shape[:1] + shape[2:] if len(shape) > 1 else ()
-    target = torch.arange(math.prod(rows)).mul(37).remainder(classes).reshape(rows)
-    if rows:
-        target.view(-1)[1] = -100
-    return x.to(device), target.to(device)
-
-
-@every_dtype
-def test_logprobs_are_those_of_log_softmax(device, dtype):
-    for shape in ((5, 70), (1, 3000), (2, 3, 1), (70,)):
-        x = values(1, math.prod(shape), dtype, start=5)[0].reshape(shape).to(device)
-        target = torch.arange(math.prod(shape[:-1]), device=device).mul(11).remainder(shape[-1]).reshape(shape[:-1])
-        expected = functional.log_softmax(x, -1).gather(-1, target.unsqueeze(-1)).squeeze(-1)
-        assert_same_bits(functional.logprobs(x, target) + 0, expected + 0, f"{shape}")
 
 
 @every_dtype
@@ -79,75 +57,6 @@ def test_is_near_torchs(device, smoothing, reduction):
         torch.testing.assert_close(*results)
 
 
-@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1}, {"z_loss": 0.01, "reduction": "sum"}], ids=str)
-def test_gradcheck(device, options):
-    x, target = case((4, 6), torch.float64, device)
-    run = lambda x: functional.cross_entropy(x, target, **options)  # noqa: E731
-    everything = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
-    assert torch.autograd.gradcheck(run, x.requires_grad_(), **everything)
-    assert torch.autograd.gradgradcheck(run, x, check_fwd_over_rev=True, check_batched_grad=True)
-    torch.testing.assert_close(torch.func.grad(run)(x.detach()), torch.autograd.grad(run(x), x)[0])
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.1], ids=str)
-def test_forward_mode_is_torchs(device, smoothing):
-    """Its Hessian, and tangents of every type and shape; of a row that does not count they are 0, whatever it has."""
-    for shape in SHAPES:
-        x, target = case(shape, torch.float64, device)
-        found, expected = (
-            torch.func.jvp(
-                lambda x, run=run: run(x, target, reduction="none", label_smoothing=smoothing),  # noqa: B023
-                (x,),
-                (x.flip(0),),
-            )
-            for run in (functional.cross_entropy, torch.nn.functional.cross_entropy)
-        )
-        torch.testing.assert_close(found, expected)
-    x, target = case((4, 6), torch.float64, device)
-    hessians = [
-        torch.func.hessian(lambda x, run=run: run(x, target, label_smoothing=smoothing))(x)
-        for run in (functional.cross_entropy, torch.nn.functional.cross_entropy)
-    ]
-    torch.testing.assert_close(*hessians)
-    x[1] = torch.nan
-    run = lambda x: functional.cross_entropy(x, target, label_smoothing=smoothing, z_loss=0.1)  # noqa: E731
-    assert torch.func.jvp(run, (x,), (x.nan_to_num(),))[1].isfinite()
-    for dtype in (torch.bfloat16, torch.float32):
-        low = case((4, 6), dtype, device)[0]
-        value, tangent = torch.func.jvp(run, (low,), (low.flip(0),))
-        assert tangent.dtype == dtype
-        wide = torch.func.jvp(run, (low.double(),), (low.flip(0).double(),))[1]
-        torch.testing.assert_close(tangent, wide.to(dtype))
-
-
-@every_dtype
-def test_gradients_have_their_bits_in_every_batch(device, dtype):
-    x, target = case((40, 1100), dtype, device)
-    whole = gradient(x, target)
-    assert not whole[1].any()
-    for rows in (slice(0, 1), slice(3, 12), slice(1, 40)):
-        assert_same_bits(gradient(x[rows], target[rows]), whole[rows], str(rows))
-    across = x.t().contiguous().t()
-    assert_same_bits(gradient(across, target), whole, "across")
-
-
-def gradient(x, target):
-    x = x.detach().requires_grad_()
-    return torch.autograd.grad(functional.cross_entropy(x, target, reduction="sum", label_smoothing=0.1), x)[0]
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_the_gradient_of_a_mean_has_the_number_of_rows(device, dtype):
-    """Which the type of the logits may not hold."""
-    rows = 299 if device == "cpu" else 70_001
-    x = values(rows, 3, dtype).to(device).requires_grad_()  # shares that are no powers of two
-    target = torch.zeros(rows, dtype=torch.int64, device=device)
-    losses = torch.ops.reduce._cross_entropy(x, target, 1, -100, 0.0, 0.0)[0]
-    (expected,) = torch.autograd.grad(losses, x, torch.full_like(losses, 1) / rows)
-    (actual,) = torch.autograd.grad(functional.cross_entropy(x, target), x)
-    assert_same_bits(actual, expected)
-
-
 @every_dtype
 def test_a_type_of_the_result(device, dtype):
     """The loss is rounded once, to that type; logits are widened for float64 alone. The gradient has their type."""
@@ -176,39 +85,6 @@ def test_a_type_of_the_result(device, dtype):
             run(x, rows, dtype=torch.int64)
         with pytest.raises(TypeError, match="dtype is one of torch's"):
             run(x, rows, dtype="float32")
-
-
-@every_dtype
-def test_logprobs_of_padded_targets(device, dtype):
-    """They are 0, whatever the row has, and give it no gradient; without an ignore_index they are out of range."""
-    x, target = case((7, 50), dtype, device)
-    counts = target != -100
-    y = functional.logprobs(torch.where(counts[:, None], x, torch.nan), target, ignore_index=-100)
-    assert_same_bits(y[~counts], torch.zeros_like(x[1:2, 0]))
-    leaf = x.detach().requires_grad_()
-    y = functional.logprobs(leaf, target, ignore_index=-100)
-    assert_same_bits(y[counts].detach(), functional.logprobs(x[counts], target[counts]))
-    assert_same_bits(y[~counts].detach(), torch.zeros_like(x[1:2, 0]))
-    (gradient,) = torch.autograd.grad(y, leaf, torch.full_like(y, torch.inf).where(~counts, 1))
-    assert not gradient[1].any() and gradient[counts].any(1).all()
-    assert_same_bits(functional.logprobs(x, target.where(counts, 3), ignore_index=3)[1], torch.zeros_like(x[1, 0]))
-    single = functional.logprobs(x[2], target[2], ignore_index=int(target[2]))
-    assert single.shape == () and single == 0
-    if device == "cpu":
-        for ignored in (None, 7):
-            with pytest.raises(IndexError, match="Target -100 is out of bounds"):
-                functional.logprobs(x, target, ignore_index=ignored)
-
-
-def test_derivatives_of_padded_logprobs(device):
-    x, target = case((4, 6), torch.float64, device)
-    run = lambda x: functional.logprobs(x, target, ignore_index=-100)  # noqa: E731
-    everything = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
-    assert torch.autograd.gradcheck(run, x.requires_grad_(), **everything)
-    assert torch.autograd.gradgradcheck(run, x, check_fwd_over_rev=True, check_batched_grad=True)
-    low = x.detach().float()
-    run = lambda x: functional.logprobs(x, target, dtype=torch.float64, ignore_index=-100).square().sum()  # noqa: E731
-    assert_same_bits(torch.func.grad(run)(low), torch.func.grad(run)(low.double()).float())
 
 
 def test_targets_of_bytes(device):
@@ -303,14 +179,3 @@ def test_refuses(device):
             assert run is theirs or words in str(caught.value)
     with pytest.raises(NotImplementedError, match="indices of classes"):
         ours(x, x)
-
-
-@every_dtype
-def test_add_rms_norm(device, dtype):
-    x, residual = values(10, 300, dtype).to(device), values(10, 300, dtype, start=3).to(device)
-    weight = values(1, 300, dtype, start=9)[0].to(device)
-    y, total = functional.add_rms_norm(x, residual, (300,), weight)
-    assert_same_bits(total, x + residual)
-    assert_same_bits(y, functional.rms_norm(x + residual, (300,), weight))
-    with pytest.raises(RuntimeError, match="the residual has shape"):
-        functional.add_rms_norm(x, residual[:3], (300,))
