@@ -1,5 +1,5 @@
 // Calls of the core on the host, on one thread and then on four: how often each allocated by operator new, a line each.
-// tests/cpp/test_core.py.
+// tests/cpp/test_core_allocations.py.
 #include <torch_reduce/core.h>
 
 #include <cstdint>

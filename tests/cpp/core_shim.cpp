@@ -1,4 +1,4 @@
-// torch_reduce/core.h for ctypes: tests/cpp/test_core.py.
+// torch_reduce/core.h for ctypes: tests/support/core_calls.py.
 #include <torch_reduce/core.h>
 
 #include <algorithm>
