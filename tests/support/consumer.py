@@ -81,6 +81,15 @@ def project(folder: Path, lists: str, **sources: str) -> Path:
     return folder
 
 
+def copy_of_package(folder: Path) -> Path:
+    """With the library in its place by a link."""
+    shutil.copytree(PACKAGE / "lib" / "cmake", folder / "lib" / "cmake")
+    (folder / "include").symlink_to(PACKAGE / "include")
+    for library in (PACKAGE / "lib").glob("*.so"):
+        (folder / "lib" / library.name).symlink_to(library)
+    return folder
+
+
 def needed(binary: Path) -> list[str]:
     """The libraries that a program or library asks for by itself."""
     return re.findall(r"\(NEEDED\).*\[(.*)\]", must("readelf", "-d", binary))
