@@ -3,6 +3,7 @@
 import pytest
 import torch
 from capabilities import assert_bits_of_every_capability
+from drawn import drawn
 from inputs import factors
 
 import torch_reduce
@@ -14,19 +15,17 @@ SIZES = [200 * KIB, 600 * KIB, MIB, 13 * MIB, 25 * MIB]
 SIZE_DTYPES = [torch.int8, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("dtype", SIZE_DTYPES, ids=str)
-def test_sizes(dtype, size):
+@drawn("op, dtype, size", ["sum", "amax"], SIZE_DTYPES, SIZES)
+def test_sizes(op, dtype, size):
     elements = size // dtype.itemsize + 1000
-    for op in ("sum", "amax"):
-        x = fill((elements,), dtype, op=op)
-        # From element 1 on, whole vectors are not aligned.
-        for part, dim in ((x, None), (x[1:], None), (x[: elements // 1000 * 1000].view(-1, 1000), 1)):
-            assert_bits_of_every_capability(
-                lambda part=part, dim=dim, op=op: getattr(torch_reduce, op)(part, dim),
-                model(part, dim, op=op),
-                f"{op} {tuple(part.shape)}",
-            )
+    x = fill((elements,), dtype, op=op)
+    # From element 1 on, whole vectors are not aligned.
+    for part, dim in ((x, None), (x[1:], None), (x[: elements // 1000 * 1000].view(-1, 1000), 1)):
+        assert_bits_of_every_capability(
+            lambda part=part, dim=dim: getattr(torch_reduce, op)(part, dim),
+            model(part, dim, op=op),
+            f"{tuple(part.shape)}",
+        )
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
@@ -39,9 +38,12 @@ def test_every_length_of_a_chunk(dtype, capability):
             assert_same_bits(torch_reduce.sum(row), model(row), f"{n} from {start}")
 
 
-@pytest.mark.parametrize("segment", [2, 3, 5, 8, 17, 33, 49, 100, 196, 255, 256, 257, 512, 700, 768, 1024, 1029, 2500])
-@pytest.mark.parametrize("dtype", [torch.int8, torch.bfloat16, torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("op", ["sum", "amax"])
+@drawn(
+    "op, dtype, segment",
+    ["sum", "amax"],
+    [torch.int8, torch.bfloat16, torch.float32, torch.float64],
+    [2, 3, 5, 8, 17, 33, 49, 100, 196, 255, 256, 257, 512, 700, 768, 1024, 1029, 2500],
+)
 def test_segments(op, dtype, segment):
     """Outputs whose elements lie in segments, which begin at every place of a vector: more than are reduced at a time,
     and with steps of different lengths between their segments."""
@@ -91,11 +93,10 @@ def is_in_bundles(x, dim=None):
     return torch_reduce.explain(x, dim).reads == "bundles"
 
 
-@pytest.mark.parametrize("rows, length", STRIPS, ids=str)
-@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
-@pytest.mark.parametrize("op", ["sum", "prod"])
-def test_strips(op, dtype, rows, length, vectors):
+@drawn("op, dtype, strip", ["sum", "prod"], STRIP_DTYPES, STRIPS)
+def test_strips(op, dtype, strip, vectors):
     """Rows side by side whose chunks begin and end anywhere; the last chunk is not whole."""
+    rows, length = strip
     x = side_by_side(rows, length, dtype, op)
     assert is_in_strips(x)
     assert_same_bits(getattr(torch_reduce, op)(x), model(x, op=op), "against the model")
@@ -113,9 +114,7 @@ def test_strips_and_tiles(dtype, rows, length, capability):
         assert_like_contiguous(part)
 
 
-@pytest.mark.parametrize("length", [300, 512, 1016, 2056, 3136])
-@pytest.mark.parametrize("rows", [16, 33, 130])
-@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
+@drawn("dtype, rows, length", STRIP_DTYPES, [16, 33, 130], [300, 512, 1016, 2056, 3136])
 def test_strips_of_several_outer_rows(dtype, rows, length, vectors):
     """Images with their channels last: a chunk ends in an image that lies elsewhere, or in nothing."""
     images = fill((4, length + 16, rows), dtype)
@@ -165,11 +164,10 @@ BUNDLES = [(32, 512), (67, 256), (4096, 768), (103, 1280), (70, 1536), (1000, 23
 BUNDLES += [(130, 384), (512, 640), (300, 64), (259, 320), (1111, 192)]
 
 
-@pytest.mark.parametrize("columns, length", BUNDLES, ids=str)
-@pytest.mark.parametrize("dtype", STRIP_DTYPES, ids=str)
-@pytest.mark.parametrize("op", ["sum", "prod", "mean"])
-def test_bundles(op, dtype, columns, length, vectors):
+@drawn("op, dtype, bundle", ["sum", "prod", "mean"], STRIP_DTYPES, BUNDLES)
+def test_bundles(op, dtype, bundle, vectors):
     """Adjacent columns that are whole chunks together, in one line and in a part of longer ones."""
+    columns, length = bundle
     shape, to = (length, columns + 24), torch.promote_types(dtype, torch.float32)
     wide = (factors(shape, dtype) if op == "prod" else fill(shape, dtype)).T
     x = wide[3:-21]

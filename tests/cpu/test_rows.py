@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 from capabilities import assert_bits_of_every_capability
+from drawn import drawn
 
 import torch_reduce
 from torch_reduce.testing import assert_same_bits, fill, model, num_threads
@@ -18,9 +19,7 @@ INF = float("inf")
 ROWS = 37  # more than are combined at a time, and not a multiple of them
 
 
-@pytest.mark.parametrize("n", LENGTHS)
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("op", ["sum", "sumsq", "nansum", "prod", "amax", "amin"])
+@drawn("op, dtype, n", ["sum", "sumsq", "nansum", "prod", "amax", "amin"], DTYPES, LENGTHS)
 def test_rows_that_follow_one_another(op, dtype, n):
     """From any place of a vector on, and with a gap between rows."""
     reduce = getattr(torch_reduce, op)
@@ -32,18 +31,14 @@ def test_rows_that_follow_one_another(op, dtype, n):
     assert_bits_of_every_capability(lambda: reduce(apart, 1), model(apart, 1, op=op), "apart")
 
 
-@pytest.mark.parametrize("n", [700, 1000, 2000])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_rows_in_threads(dtype, n):
+@drawn("dtype, n, size", DTYPES, [700, 1000, 2000], [1 << 20, 13 << 20, 25 << 20])
+def test_rows_in_threads(dtype, n, size):
     """And of as many bytes as are fetched in every way (csrc/core/plan/tuning/cpu.h)."""
-    for size in (1 << 20, 13 << 20, 25 << 20):
-        x = fill((size // n // dtype.itemsize, n), dtype)
-        expected = model(x, 1)
-        for count in (1, 3):
-            with num_threads(count):
-                assert_bits_of_every_capability(
-                    lambda x=x: torch_reduce.sum(x, 1), expected, f"{size} bytes, {count} threads"
-                )
+    x = fill((size // n // dtype.itemsize, n), dtype)
+    expected = model(x, 1)
+    for count in (1, 3):
+        with num_threads(count):
+            assert_bits_of_every_capability(lambda: torch_reduce.sum(x, 1), expected, f"{count} threads")
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -78,7 +73,7 @@ def test_extremes_of_rows(op, dtype, capability):
 # Pages around the tensor that cannot be read, and tensors from a row to what comes from memory. A process of its own,
 # which a read there ends.
 GUARDED = """
-import ctypes, mmap, torch, torch_reduce
+import ctypes, functools, mmap, torch, torch_reduce
 from torch_reduce.testing import assert_same_bits, cpu_capability, fill
 
 page, libc = mmap.PAGESIZE, ctypes.CDLL(None, use_errno=True)
@@ -87,10 +82,11 @@ memory = mmap.mmap(-1, (pages + 2) * page)
 start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 for guard in (start, start + (pages + 1) * page):
     assert libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(page), 0) == 0
+filled = functools.cache(fill)  # once for all instruction sets
 inside = torch.frombuffer(memory, dtype=torch.uint8)[page:-page]
 lengths = (*range(1, 70), *range(70, 1000, 19), *range(250, 260), 511, 512, 513, *range(1020, 1030), 2047)
 
-def same(values, at_start, dim, op, what):
+def same(values, at_start, dim, op):
     size = values.numel() * values.element_size()
     part = inside[:size] if at_start else inside[inside.numel() - size :]
     x = part.view(values.dtype).view(values.shape)
@@ -104,7 +100,7 @@ def read_all():
         for n in lengths:
             for op in ("sum", "amax"):
                 for at_start in (True, False):
-                    x = same(fill((3, n), dtype, op=op), at_start, 1, op, n)
+                    x = same(filled((3, n), dtype, op=op), at_start, 1, op)
                     getattr(torch_reduce, op)(x[0])
                     getattr(torch_reduce, op)(x[2])
         # Whole chunks, of which some lines are asked for before they are read: an odd number, and parts of one.
@@ -112,7 +108,7 @@ def read_all():
         for op, size in (("sum", 1 << 19), ("amax", 1 << 19), ("sum", 14 << 20), ("amax", 25 << 20)):
             for rest in (0, 1, 1023):
                 n = (size // dtype.itemsize // 1024 | 1) * 1024 + rest
-                same(values[:n], False, 0, op, n)
+                same(values[:n], False, 0, op)
         large = inside.view(dtype)[-(inside.numel() // dtype.itemsize // 1000 * 1000) :].view(-1, 1000)
         large.fill_(1)
         assert (torch_reduce.sum(large, 1) == 1000).all()

@@ -20,26 +20,27 @@ CASES = [
 ]
 
 
-def extremes(dtype):
-    """The largest, the smallest, and both in turn, so that a column's sum would carry into its neighbour's."""
-    if dtype is torch.bool:
-        return [lambda x: x.fill_(True), lambda x: x]
-    info = torch.iinfo(dtype)
-
-    def in_turn(x):
-        x.fill_(info.min)[..., ::2] = info.max
-        return x
-
-    return [lambda x: x.fill_(info.max), lambda x: x.fill_(info.min), in_turn, lambda x: x]
+def extremes(x):
+    """The elements, and in place of them the largest, the smallest, and both in turn, so that a column's sum would
+    carry into its neighbour's."""
+    yield x
+    if x.dtype is torch.bool:
+        yield x.fill_(True)
+        return
+    info = torch.iinfo(x.dtype)
+    yield x.fill_(info.max)
+    yield x.fill_(info.min)
+    x[..., ::2] = info.max
+    yield x
 
 
 @pytest.mark.parametrize("shift", [0, 1], ids=["aligned", "anywhere"])
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.bool], ids=str)
 @pytest.mark.parametrize("shape, dim", CASES, ids=str)
 def test_sums(shape, dim, dtype, shift, device):
-    for values in extremes(dtype):
+    for values in extremes(fill(shape, dtype)):
         whole = torch.zeros((*shape[:-1], shape[-1] + shift), dtype=dtype)
-        whole[..., shift:] = values(fill(shape, dtype))
+        whole[..., shift:] = values
         x = whole.to(device)[..., shift:]
         expected = torch.sum(whole[..., shift:], dim)
         assert_same_bits(torch_reduce.sum(x, dim), expected)

@@ -1,10 +1,10 @@
 """Columns of which 16-byte loads take none, at multiples of two elements: neighbours are read two at a time."""
 
-import functools
 import itertools
 
 import pytest
 import torch
+from drawn import drawn
 
 import torch_reduce
 from torch_reduce.testing import assert_same_bits, constrained_plan, fill, model
@@ -26,24 +26,17 @@ CASES = [
 STACKED = [((700, 2, 148), (700, 2, 148), 1), ((500, 3, 150), (501, 4, 154), 1), ((100, 4, 702), (101, 5, 710), 1)]
 
 
-@functools.lru_cache(maxsize=8)
-def expected_of(shape, dtype, dim, op):
-    """The same at every place, of which pytest has one after the other."""
-    return model(fill(shape, dtype), dim, op=op)
-
-
-@pytest.mark.parametrize("shift", [0, 1, 2], ids=str)
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape, whole, dim", CASES + STACKED, ids=str)
-def test_bits(shape, whole, dim, dtype, shift, device):
+@drawn("case, dtype, shift", CASES + STACKED, DTYPES, [0, 1, 2])
+def test_bits(case, dtype, shift, device):
     """At even and odd places, of types with kernels for pairs and without."""
+    shape, whole, dim = case
     corner = tuple(slice(w - s, None) for s, w in zip(shape, whole, strict=True))
     memory = torch.zeros(torch.Size(whole).numel() + shift, dtype=dtype)
-    x = memory[shift:].view(whole)[corner]
-    x.copy_(fill(shape, dtype))
+    values = fill(shape, dtype)
+    memory[shift:].view(whole)[corner].copy_(values)
     x = memory.to(device)[shift:].view(whole)[corner]
     for op in ("sum", "mean", "amax", "amin") if dtype.is_floating_point else ("sum", "amax"):
-        expected, call = expected_of(shape, dtype, dim, op), getattr(torch_reduce, op)
+        expected, call = model(values, dim, op=op), getattr(torch_reduce, op)
         assert_same_bits(call(x, dim), expected, op)
         for split, vector in itertools.product((0, 1, 2, 4, 16), (None, False)) if x.is_cuda else ():
             with constrained_plan("columns", vector=vector, split=split):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from drawn import drawn
 
 import torch_reduce
 from torch_reduce.testing import OPS, assert_same_bits, fill, function_of, legal_plans, model
@@ -39,9 +40,12 @@ def test_rows(n, dtype, device):
 
 
 # Whole chunks, and then as many elements as a warp has lanes, fewer, or one more.
-@pytest.mark.parametrize("n", [2049, 2080, 2081, 4128, 6145, 8193, 8224, 16_385], ids=str)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int8, torch.bool], ids=str)
-@pytest.mark.parametrize("op", ["sum", "amax", "prod", "sumsq"])
+@drawn(
+    "op, dtype, n",
+    ["sum", "amax", "prod", "sumsq"],
+    [torch.bfloat16, torch.float16, torch.int8, torch.bool],
+    [2049, 2080, 2081, 4128, 6145, 8193, 8224, 16_385],
+)
 def test_rows_that_end_in_a_few_elements(op, n, dtype, device):
     """A few rows and many, whose last chunk is a few elements."""
     for rows, shift, gap in ((9, 3, 0), (700, 1, 1)):
