@@ -24,16 +24,18 @@ TYPED = [op for op in OPS if takes_dtype(op)]
 
 
 class EveryOperator(torch.nn.Module):
-    """Alone, of lists of dims, of output types, and of what is added to it: another type would show there."""
+    """Alone, of lists of dims, of two output types, which are the next ones for the next operator, and of what is added
+    to it: another type would show there."""
 
     def forward(self, x):
         results = []
         for op in OPS:
             run = operator_of(op)
             results += [run(x), run(x, [0, 1], keepdim=True) + 1, run(x * 2, 1)]
-        for op in TYPED:
+        for i, op in enumerate(TYPED):
             run = operator_of(op)
             types = [t for t in OUTPUT_TYPES if t.is_floating_point or not gives_floating(op)]
+            types = [types[(2 * i + j) % len(types)] for j in (0, 1)]
             results += [run(x, [1], dtype=t) for t in types]
             results += [run(x, [0, 1], keepdim=True, dtype=t, mode="atomic") * 2 for t in types if t != torch.bool]
         for name in SCANS:
