@@ -59,14 +59,16 @@ def test_every_value(dtype, device):
 @every_op
 @every_type
 def test_bits(op, dtype, device):
-    """In every layout, and with NaN and infinities among the elements."""
+    """In every layout over two of the dims, the next ones for the next operator; and with NaN and infinities among the
+    elements."""
     x = fill((3, 1100, 5), dtype, op=op)
     special = x.clone()
     special[0, 7, 2] = float("nan")
     special[1, 9, 3] = float("inf")
     x, special = x.to(device), special.to(device)
-    for y in (x, special, x.transpose(0, 1), x[:, ::2, 1:], x[:, :1].expand(3, 300, 5), x[:, 0]):
-        for dim in (1,) if y is special else (None, 0, 1, -1, [0, 1]):
+    dims = [None, 0, 1, -1, [0, 1]]
+    for i, y in enumerate((x, special, x.transpose(0, 1), x[:, ::2, 1:], x[:, :1].expand(3, 300, 5), x[:, 0])):
+        for dim in (1,) if y is special else [dims[(OPS.index(op) + i + j) % len(dims)] for j in (0, 1)]:
             actual = function_of(op)(y, dim)
             assert actual.dtype == output_dtype(op, dtype)
             assert_same_bits(actual, model(y, dim, op=op), f"{tuple(y.shape)} {y.stride()} {dim}")

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from drawn import drawn
 from emulated import SHAPES, aligned, check, data_of, every_dtype, needs_emulator, run
 from exact_cases import of_bits
 from hypothesis import given, settings
@@ -17,10 +18,9 @@ from torch_reduce.testing import FLOATING, assert_same_bits
 pytestmark = needs_emulator
 
 
-@every_dtype
-@pytest.mark.parametrize("kind", ["normal", "gradient", "wide", "bits", "special"])
-@pytest.mark.parametrize("shape, dim", SHAPES, ids=str)
-def test_every_family(emulator, shape, dim, kind, dtype):
+@drawn("case, kind, dtype", SHAPES, ["normal", "gradient", "wide", "bits", "special"], FLOATING)
+def test_every_family(emulator, case, kind, dtype):
+    shape, dim = case
     x = data_of(kind, math.prod(shape), dtype).view(shape)
     check(emulator, x, dim, ("mean",) if kind == "normal" else ("sum",))
 

@@ -65,7 +65,8 @@ def test_several_dims(device, name):
 def test_one_pass(device, name, dtype):
     shapes = [(1, 264), (3, 1024), (17, 1032), (5, 8192), (255, 320), (300, 512), (1025, 264), (2100, 128), (20, 100)]
     shapes += [(4, 9000), (1, 16), (5000, 128), (300, 64), (70, 200)]
-    for i, (rows, n) in enumerate(shapes):
+    first = (NORMS.index(name) + DTYPES.index(dtype)) % 2  # the other half for the next type, and of the other norm
+    for i, (rows, n) in list(enumerate(shapes))[first::2]:
         x = values(rows, n, dtype, start=i)
         inputs = inputs_of(f"{name}_backward", special(x) if i == 2 else x, affine=i % 4 > 0)
         layout = ["contiguous", "gaps", "unaligned"][i % 3]

@@ -1,5 +1,7 @@
 """Scans with out=: of any strides, of another type, of the input's own memory; and what is refused."""
 
+import random
+
 import pytest
 import torch
 
@@ -43,7 +45,7 @@ def test_out(device, scan):
 @every_scan
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8], ids=str)
 def test_out_is_the_input(device, scan, dtype):
-    """As in torch: an element is read once, and then its result has its place."""
+    """As in torch: an element is read once, and then its result has its place. Of some shapes that are drawn."""
     if scan == "logcumsumexp" and not dtype.is_floating_point:
         return
     options = {} if dtype.is_floating_point or SCANS[scan].gives_pair else {"dtype": dtype}
@@ -60,7 +62,7 @@ def test_out_is_the_input(device, scan, dtype):
             assert_same_bits(written[1], indices[0], what)
 
     shapes = (7,), (1025,), (300_001,), (40, 9), (9, 40), (1000, 33), (3, 70_000), (70_000, 3), (5, 6, 1100), (0, 3)
-    for shape in shapes:
+    for shape in random.Random(f"{scan} {dtype}").sample(shapes, 4):
         for dim in range(len(shape)):
             check(fill(shape, dtype, op=SCANNED[scan]).to(device), dim)
             turned = fill(shape[::-1], dtype, op=SCANNED[scan]).to(device)
