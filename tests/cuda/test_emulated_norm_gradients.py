@@ -7,14 +7,13 @@ import pytest
 import torch
 from emulated import EMULATOR, MEMORY, PLANS, compile_library, needs_emulator
 from emulated_kernels import POISON, TYPES, at_16_bytes, placed
-from map_cases import inputs_of, values
+from map_cases import NORMS_OF_ROWS, inputs_of, values
 
 from torch_reduce.map_model import norm_weight_gradient
 from torch_reduce.model import model
 from torch_reduce.testing import assert_same_bits
 
 pytestmark = needs_emulator
-NORMS = ["rms_norm", "layer_norm"]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +62,7 @@ def run(kernels, name, x, gap=0, affine=True, backward=False):
     return units.value
 
 
-@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("name", NORMS_OF_ROWS)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 def test_bits(kernels, name, dtype):
     units = set()
@@ -75,7 +74,7 @@ def test_bits(kernels, name, dtype):
     assert -1 not in units and max(units) > 64
 
 
-@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("name", NORMS_OF_ROWS)
 def test_others_have_no_such_kernel(kernels, name):
     """Long rows, ones that are no whole vectors, doubles."""
     for rows, n, dtype in ((1, 9000, torch.float32), (4, 1001, torch.float16), (4, 100, torch.bfloat16)):

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from map_cases import NORMS_OF_ROWS, SOFTMAXES
 
 import torch_reduce.nn
 from torch_reduce.nn import functional
@@ -20,7 +21,7 @@ def refuses_alike(error, ours, theirs, word):
 
 
 @pytest.mark.parametrize("where", ["cpu", "meta"])
-@pytest.mark.parametrize("name", ["log_softmax", "softmax"])
+@pytest.mark.parametrize("name", SOFTMAXES)
 def test_softmax_refuses(name, where):
     ours, theirs = getattr(functional, name), getattr(torch.nn.functional, name)
     x = torch.ones(2, 3, device=where)
@@ -43,7 +44,7 @@ def test_softmax_refuses(name, where):
 
 
 @pytest.mark.parametrize("where", ["cpu", "meta"])
-@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+@pytest.mark.parametrize("name", NORMS_OF_ROWS)
 def test_norms_refuse(name, where):
     ours, theirs = getattr(functional, name), getattr(torch.nn.functional, name)
     x = torch.ones(2, 3, device=where)

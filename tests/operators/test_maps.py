@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from map_cases import DTYPES, NORMS, inputs_of, masked, special, values
+from map_cases import DTYPES, NORMS, NORMS_OF_ROWS, SOFTMAXES, inputs_of, masked, special, values
 from strategies import like, permuted_slices, strided
 
 import torch_reduce.nn
@@ -17,7 +17,6 @@ from torch_reduce.testing import assert_same_bits, num_threads
 
 every_map = pytest.mark.parametrize("name", sorted(MAPS))
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
-SOFTMAXES = ["log_softmax", "softmax"]
 
 
 def run(name, inputs, device="cpu"):
@@ -149,7 +148,7 @@ def test_masked_softmax_of_any_layout(device, name, data):
     assert_same_bits(actual, expected.movedim(-1, dim))
 
 
-@pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
+@pytest.mark.parametrize("name", NORMS_OF_ROWS)
 @given(data=st.data())
 def test_norms_of_any_layout(device, name, data):
     dtype = data.draw(st.sampled_from(DTYPES))
@@ -202,8 +201,7 @@ def test_parameters_of_the_compute_type(device, name):
     assert_same_bits(run(name, inputs, device), inputs.expected)
 
 
-OPINFO = {"softmax": "softmax", "log_softmax": "log_softmax", "layer_norm": "nn.functional.layer_norm"}
-OPINFO["rms_norm"] = "nn.functional.rms_norm"
+OPINFO = {name: name for name in SOFTMAXES} | {name: f"nn.functional.{name}" for name in NORMS_OF_ROWS}
 
 
 @pytest.mark.parametrize("name", sorted(OPINFO))

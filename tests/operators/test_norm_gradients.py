@@ -3,7 +3,7 @@ tensor's own, whatever the layout."""
 
 import pytest
 import torch
-from map_cases import DTYPES, inputs_of, row_model, special, values
+from map_cases import DTYPES, NORMS_OF_ROWS, inputs_of, row_model, special, values
 
 import torch_reduce
 from torch_reduce.map_model import map_model, norm_weight_gradient
@@ -11,9 +11,8 @@ from torch_reduce.model import model
 from torch_reduce.nn import functional
 from torch_reduce.testing import assert_same_bits
 
-NORMS = ["rms_norm", "layer_norm"]
 EPS = 1e-5
-every_norm = pytest.mark.parametrize("name", NORMS)
+every_norm = pytest.mark.parametrize("name", NORMS_OF_ROWS)
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 ops = torch.ops.reduce
 
@@ -65,7 +64,7 @@ def test_several_dims(device, name):
 def test_one_pass(device, name, dtype):
     shapes = [(1, 264), (3, 1024), (17, 1032), (5, 8192), (255, 320), (300, 512), (1025, 264), (2100, 128), (20, 100)]
     shapes += [(4, 9000), (1, 16), (5000, 128), (300, 64), (70, 200)]
-    first = (NORMS.index(name) + DTYPES.index(dtype)) % 2  # the other half for the next type, and of the other norm
+    first = (NORMS_OF_ROWS.index(name) + DTYPES.index(dtype)) % 2  # the other half for the next type
     for i, (rows, n) in list(enumerate(shapes))[first::2]:
         x = values(rows, n, dtype, start=i)
         inputs = inputs_of(f"{name}_backward", special(x) if i == 2 else x, affine=i % 4 > 0)
@@ -171,7 +170,7 @@ def test_batches(device, dtype):
         return values(1, torch.Size(shape).numel(), dtype, start=start)[0].view(shape).to(device)
 
     x, grad, weight, bias = some(3, 5, 40), some(3, 5, 40, start=1), some(3, 40, start=2), some(3, 40, start=3)
-    for name in NORMS:
+    for name in NORMS_OF_ROWS:
         row = torch.stack([row_model(t, map=name, eps=EPS) for t in x.cpu()]).to(device)
         for batched in ((True, True, True), (True, False, False), (False, True, True)):
             batches(ops._norm_weight_backward, (grad, x, row), (1,), batched)

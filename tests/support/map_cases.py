@@ -1,5 +1,6 @@
 """Maps and what they read: values that leave the type's range, masked ones, infinities and NaN among them."""
 
+import inspect
 import math
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,15 @@ from torch import Tensor
 from torch_reduce.map_model import MAPS, map_model, row_model
 from torch_reduce.testing import fill
 
+
+def of_functions_with(argument: str) -> list[str]:
+    """The maps of which torch.nn.functional has the function, with this argument."""
+    functions = {name: getattr(torch.nn.functional, name, None) for name in sorted(MAPS)}
+    return [name for name, twin in functions.items() if twin and argument in inspect.signature(twin).parameters]
+
+
 NORMS = [name for name in MAPS if "norm" in name]
+SOFTMAXES, NORMS_OF_ROWS = of_functions_with("dim"), of_functions_with("normalized_shape")
 DTYPES = [torch.bfloat16, torch.float16, torch.float32, torch.float64]
 
 
