@@ -34,6 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "cuda: needs a GPU")
+    # For the processes that this one starts: they share the cores, and a thread that spins would hold another's.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Random elements are the same on every run, whichever tests a process has had before."""
+    torch.manual_seed(0)
 
 
 def pytest_report_header() -> str:
