@@ -36,9 +36,9 @@ constexpr int kRowsOfCall = is_scaled<Acc> ? kMostRowsOfCall : kRowsAtOnce<Op>;
 constexpr int kReadTreeLevels = 4;
 template <class Acc>
 constexpr int kTreeLevelsOfWords = is_scaled<Acc> || is_exponentials<Acc> ? 6 : kReadTreeLevels;
-// Of indices, which count from the beginnings of rows, all that short rows have.
+// Of indices, which count from the beginnings of rows, and of integers, all that short rows have.
 template <class Op, class Acc>
-constexpr int kTreeLevels = Op::needs_index ? 8 : kTreeLevelsOfWords<Acc>;
+constexpr int kTreeLevels = Op::needs_index || is_integer<Acc> ? 8 : kTreeLevelsOfWords<Acc>;
 
 // How many chunks one call of `chunks` may take at most where the order is free.
 constexpr int64_t kFreeChunks = 64;

@@ -103,6 +103,52 @@ TR_HD void free_fold(Leaf* leaf, int64_t group, Acc* __restrict out) {
   for (int64_t l = 0; l < kSubtrees * group; ++l) out[l] = static_cast<Acc>(leaf[l]);
 }
 
+// Each of `rows` rows of `size` elements becomes Width leaves: vectors onto each other, which needs no shuffles either.
+template <class Op, int Width, class Leaf, class T>
+TR_HD void free_fold_rows(const T* x, int64_t rows, int64_t size, Leaf* __restrict out) {
+  for (int64_t r = 0; r < rows; ++r, x += size, out += Width) {
+    Leaf leaf[Width];
+    for (int l = 0; l < Width; ++l) leaf[l] = leaf_of<Op, Leaf>(x[l]);
+    for (int64_t k = Width; k < size; k += Width) {
+      for (int l = 0; l < Width; ++l) leaf[l] = Op::combine(leaf[l], leaf_of<Op, Leaf>(x[k + l]));
+    }
+    for (int l = 0; l < Width; ++l) out[l] = leaf[l];
+  }
+}
+
+// As ordered_trees().
+template <class Op, class T, class Acc>
+void free_trees(const T* x, int levels, int64_t count, Acc* out) {
+  using Leaf = typename LeafType<Op, T, Acc>::type;
+  constexpr int kWidth = kLanes<Leaf> < kSubtrees ? kLanes<Leaf> : kSubtrees;
+  constexpr int64_t kBlock = 512;
+  Leaf block[kBlock];
+  const int64_t n = int64_t{1} << levels;
+  const bool are_folded = is_integer<Acc> && n >= 4 * kWidth;
+  const int64_t values = are_folded ? kWidth : n, step = kBlock / values;  // of a tree, and trees
+  for (int64_t i = 0, trees; i < count; i += trees, x += trees * n, out += trees) {
+    trees = smaller(step, count - i);
+    const Leaf* from = block;
+    if (are_folded) {
+      free_fold_rows<Op, kWidth>(x, trees, n, block);
+    } else if constexpr (std::is_same<T, Leaf>::value) {
+      from = x;
+    } else {
+      convert<T, Leaf>(reinterpret_cast<const char*>(x), 1, trees * n, block);
+    }
+    for (int64_t left = trees * values; left > 2 * trees; from = block) {
+      left /= 2;
+      halve<Op>(from, left, block);
+    }
+    if constexpr (std::is_same<Leaf, Acc>::value) {
+      halve<Op>(from, trees, out);
+    } else {
+      halve<Op>(from, trees, block);
+      for (int64_t t = 0; t < trees; ++t) out[t] = static_cast<Acc>(block[t]);
+    }
+  }
+}
+
 // ---- what the table holds ---------------------------------------------------------------------------
 
 template <class Op, class T, class Acc>
@@ -117,23 +163,7 @@ void trees(const char* bytes, int levels, int64_t count, Acc* out) {
     return;
   }
   if constexpr (order_free<Op, Acc>) {
-    constexpr int64_t kBlock = 512;
-    Acc block[kBlock];
-    const int64_t step = kBlock >> levels;
-    for (int64_t i = 0; i < count; i += step) {
-      const int64_t trees = count - i < step ? count - i : step;
-      const T* y = x + (i << levels);
-      const Acc* from = block;
-      if constexpr (std::is_same<T, Acc>::value) {
-        from = y;
-      } else {
-        convert<T, Acc>(reinterpret_cast<const char*>(y), 1, trees << levels, block);
-      }
-      for (int64_t size = trees << levels; size > trees; from = block) {
-        size /= 2;
-        halve<Op>(from, size, size == trees ? out + i : block);
-      }
-    }
+    free_trees<Op>(x, levels, count, out);
   } else {
     switch (levels) {
       case 1:
