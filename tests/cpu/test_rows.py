@@ -104,7 +104,7 @@ def read_all():
                     getattr(torch_reduce, op)(x[0])
                     getattr(torch_reduce, op)(x[2])
         # Whole chunks, of which some lines are asked for before they are read: an odd number, and parts of one.
-        values = fill(((25 << 20) // dtype.itemsize + 2048,), dtype)
+        values = filled(((25 << 20) // dtype.itemsize + 2048,), dtype)
         for op, size in (("sum", 1 << 19), ("amax", 1 << 19), ("sum", 14 << 20), ("amax", 25 << 20)):
             for rest in (0, 1, 1023):
                 n = (size // dtype.itemsize // 1024 | 1) * 1024 + rest

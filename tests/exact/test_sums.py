@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from drawn import drawn
 from exact_cases import check, every_dtype, finite_bits, of_bits, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,14 +138,18 @@ def test_blocks_fill_a_double(dtype, device):
         assert_same_bits(run(x, device=device).cpu(), odd, f"{octaves} octaves")
 
 
-@pytest.mark.parametrize("sigma", [0, 3, 6, 20], ids=lambda s: f"log-normal {s}")
-@pytest.mark.parametrize("shape, dim", [((200_001,), None), ((300, 700), 1), ((700, 300), 0), ((5000, 24), 1)], ids=str)
-def test_gradient_like(shape, dim, sigma, device):
+@drawn(
+    "case, sigma, dtype",
+    [((200_001,), None), ((300, 700), 1), ((700, 300), 0), ((5000, 24), 1)],
+    [0, 3, 6, 20],
+    [torch.float32, torch.bfloat16, torch.float64],
+)
+def test_gradient_like(case, sigma, dtype, device):
+    """Of a log-normal distribution."""
+    shape, dim = case
     rng = np.random.default_rng(sigma)
     values = rng.standard_normal(shape) * np.exp(sigma * rng.standard_normal(shape))
-    for dtype in (torch.float32, torch.bfloat16, torch.float64):
-        x = torch.from_numpy(values).to(dtype)
-        check(x, device, dim, (dtype,))
+    check(torch.from_numpy(values).to(dtype), device, dim, (dtype,))
 
 
 def test_the_overview_example(device):
