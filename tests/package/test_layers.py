@@ -115,20 +115,51 @@ def test_folders_stay_small():
     assert {folder: count for folder, count in full.items() if count > 20} == {}
 
 
-# The struct of an operator, its number and its derivative are there; everything else asks traits.
-NAMES_OPERATORS = ("core/contract/", "torch/autograd/")
+def structs_of(file, row):
+    found = re.findall(row, (ROOT / file).read_text(), re.MULTILINE)
+    assert len(found) >= 3
+    return "|".join(found)
 
 
-def test_no_operator_is_named_elsewhere():
-    rows = (ROOT / "include" / "torch_reduce" / "operators.def").read_text()
-    structs = "|".join(re.findall(r"^TORCH_REDUCE_OPERATOR\((\w+),", rows, re.MULTILINE))
-    assert structs.count("|") >= 4
-    named = re.compile(rf"\bOp::({structs})\b|<({structs})[,>]|\bis_same(_v)?<(O|Op|Operator),")
-    found = [
-        f"{path.relative_to(CSRC)}: {line.strip()}"
-        for path in SOURCES
-        if not path.relative_to(CSRC).as_posix().startswith(NAMES_OPERATORS)
-        for line in path.read_text().splitlines()
-        if named.search(line)
-    ]
-    assert found == []
+OPERATORS = structs_of("include/torch_reduce/operators.def", r"^TORCH_REDUCE_OPERATOR\((\w+),")
+MAPS = structs_of("csrc/core/contract/maps/maps.def", r"^TORCH_REDUCE_MAP\((\w+),")
+CHANNEL_MAPS = structs_of("csrc/core/contract/maps/channels.h", r"^struct (\w+) {\n  static")
+# A struct's members, the struct as a type among others, and its number.
+NAMED = r"(?<!::)\b({0})::|[<,] *({0}) *[,>]|\b{1}::({0})\b"
+# What names a struct, and where its own code is: everything else asks traits. Complex norms are calls of two operators.
+NAMES = {
+    "operators": (
+        NAMED.format(OPERATORS, "Op") + r"|\bis_same(_v)?<(O|Op|Operator),",
+        ("core/contract/", "torch/autograd/", "torch/dispatch/complex.h"),
+    ),
+    "maps": (NAMED.format(MAPS, "Map"), ("core/contract/", "torch/")),
+    "maps of channels": (NAMED.format(CHANNEL_MAPS, "ChannelMap"), ("core/contract/", "torch/")),
+}
+
+
+def names(kind, path):
+    pattern, own = NAMES[kind]
+    if path.relative_to(CSRC).as_posix().startswith(own):
+        return []
+    return [line.strip() for line in path.read_text().splitlines() if re.search(pattern, line)]
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_none_is_named_elsewhere(kind):
+    found = {str(path.relative_to(CSRC)): names(kind, path) for path in SOURCES}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("operators", "x <= LogSumExp::kNear"),
+        ("operators", "std::conditional_t<Op::mirrored, Min, Max>;"),
+        ("operators", "if (p.op == Op::Sum)"),
+        ("operators", "std::is_same<O, Whatever>::value"),
+        ("maps", "traits_of(Map::Softmax)"),
+        ("maps of channels", "p.map == ChannelMap::BatchNorm"),
+    ],
+)
+def test_a_name_is_seen(kind, line):
+    assert re.search(NAMES[kind][0], line)

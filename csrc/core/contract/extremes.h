@@ -112,7 +112,7 @@ struct MinAndMax : Traits {
   static TR_HD Range<Word> lift(Word x) {
     return {x, x};
   }
-  // Of elements any.
+  // A missing element is masked, so what is read in its place, a scalar, may be any.
   template <class T>
   static constexpr TR_HD T identity() {
     if constexpr (is_scalar<T>) {
@@ -164,6 +164,7 @@ struct NormMinusInf : NormInf {
 struct ArgMax : Traits {
   template <class Word>
   using Accumulator = Indexed<Word>;
+  using Extreme = Max;  // what stands there
   static constexpr bool lifts = true, lifts_integers = true;
   static constexpr bool needs_index = true;
   static constexpr bool selects = true;
@@ -195,6 +196,7 @@ struct ArgMax : Traits {
 
 // Where the first of the smallest elements stands: of the largest, by keys that are mirrored. NaN keeps its own.
 struct ArgMin : ArgMax {
+  using Extreme = Min;
   static constexpr bool mirrored = true;
   template <class Word>
   static TR_HD Indexed<Word> lift(Word x, int64_t index) {

@@ -21,9 +21,10 @@ TR_HD Word inverse_of(Word variance, Word epsilon) {
   return 1 / root_of(variance + epsilon);
 }
 
-// Each map gives elements of the input's type, or words.
+// Each map gives elements of the input's type, or words. Of each channel it may write what a derivative reads: its
+// mean, 0 and one over the root of its variance.
 struct BatchNorm {
-  static constexpr bool reads_second = false, gives_words = false;
+  static constexpr bool reads_second = false, gives_words = false, writes_rows = true;
   template <class Word>
   static TR_HD Word value(Word x, Word, const Channel<Word>& c) {
     return c.normal(x) * c.weight + c.bias;
@@ -32,7 +33,7 @@ struct BatchNorm {
 
 // Of the gradient, and in second place x. An infinite x has a gradient where nothing comes through the statistics.
 struct BatchNormBackward {
-  static constexpr bool reads_second = true, gives_words = false;
+  static constexpr bool reads_second = true, gives_words = false, writes_rows = false;
   template <class Word>
   static TR_HD Word value(Word g, Word x, const Channel<Word>& c) {
     const Word along = c.slope == 0 ? Word(0) : c.normal(x) * c.slope;
@@ -42,7 +43,7 @@ struct BatchNormBackward {
 
 // Of the gradient, with the normalised elements of what stands in second place: what a weight's gradient sums up.
 struct NormalProducts {
-  static constexpr bool reads_second = true, gives_words = true;
+  static constexpr bool reads_second = true, gives_words = true, writes_rows = false;
   template <class Word>
   static TR_HD Word value(Word g, Word x, const Channel<Word>& c) {
     return g * c.normal(x);

@@ -42,8 +42,11 @@ void write_channel_rows(const ChannelProblem& p, const ChannelBuffers& b) {
 
 template <class Word>
 Task channel_task(const ChannelProblem& p, const ChannelBuffers& b) {
-  if (p.map == ChannelMap::BatchNorm) write_channel_rows<Word>(p, b);
-  return with_channel_map(p.map, [](auto tag) -> Task { return map_channels<typename decltype(tag)::type, Word>; });
+  return with_channel_map(p.map, [&](auto tag) -> Task {
+    using M = typename decltype(tag)::type;
+    if constexpr (M::writes_rows) write_channel_rows<Word>(p, b);
+    return map_channels<M, Word>;
+  });
 }
 
 }  // namespace

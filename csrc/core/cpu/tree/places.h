@@ -11,7 +11,7 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class Op, class T, class Acc>
 void place_of_extreme(const char* bytes, int64_t n, Acc* out) {
   using Word = word_of<Acc>;
-  using Extreme = std::conditional_t<Op::mirrored, Min, Max>;
+  using Extreme = typename Op::Extreme;
   constexpr int64_t kBlockChunks = 4;
   Acc found = Op::template identity<Acc>();
   for (int64_t k = 0, size; k < n; k += size) {  // of equal ones, the first block's

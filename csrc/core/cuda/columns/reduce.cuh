@@ -126,7 +126,7 @@ __device__ __forceinline__ auto reduce_by(const SourceOf<O>& source, const Loads
       trees_of_columns<is_adapted>(how, source, elements, row, n, to);
     };
     if constexpr (adds_near<Op>) {
-      const Near near = near_of_vectors<In, word_of<Acc>>([&](auto look) {
+      const Near near = near_of_vectors<Op, In, word_of<Acc>>([&](auto look) {
 #pragma unroll
         for (const auto& leaf : loads.raw) {
 #pragma unroll

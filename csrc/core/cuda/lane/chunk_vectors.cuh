@@ -67,7 +67,7 @@ struct ChunkVectors {
     constexpr int kLeavesPerSet = V < 8 ? V : 8;
     [[maybe_unused]] Near near;
     if constexpr (adds_near<How>) {
-      near = near_of_vectors<In, word_of<Acc>>([&](auto look) {
+      near = near_of_vectors<How, In, word_of<Acc>>([&](auto look) {
 #pragma unroll
         for (const uint4& v : part) look(v);
       });

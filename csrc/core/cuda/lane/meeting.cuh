@@ -7,7 +7,7 @@
 namespace torch_reduce::cuda {
 
 // Where all lanes' accumulators may(), a value() of one word stands for each of them, combine() joins two, and
-// accumulator() is what they make. By default there is nothing of that kind.
+// accumulator() of the operator is what they make. By default there is nothing of that kind.
 template <class Acc>
 struct Meeting {
   static constexpr bool exists = false;
@@ -22,8 +22,9 @@ struct Meeting<Exponentials<T>> {
   }
   static TR_HD T value(Exponentials<T> a) { return a.reference == 0 ? a.sum : T(0); }
   static TR_HD T combine(T a, T b) { return a + b; }
+  template <class O>
   static TR_HD Exponentials<T> accumulator(T sum) {
-    return sum > 0 ? Exponentials<T>{sum, 0} : LogSumExp::identity<Exponentials<T>>();
+    return sum > 0 ? Exponentials<T>{sum, 0} : O::template identity<Exponentials<T>>();
   }
 };
 
@@ -34,7 +35,10 @@ struct Meeting<NumberSum<T>> {
   static TR_HD bool may(NumberSum<T> a) { return a.others == 0; }
   static TR_HD T value(NumberSum<T> a) { return a.sum; }
   static TR_HD T combine(T a, T b) { return a + b; }
-  static TR_HD NumberSum<T> accumulator(T sum) { return {sum, 0}; }
+  template <class>
+  static TR_HD NumberSum<T> accumulator(T sum) {
+    return {sum, 0};
+  }
 };
 
 // Calls tree(op, v), which combines what the lanes have in v by op. All lanes call.
@@ -51,7 +55,7 @@ __device__ __forceinline__ void meet(Acc (&v)[Count], F tree) {
       for (int i = 0; i < Count; ++i) value[i] = OneWord::value(v[i]);
       tree(OneWord{}, value);
 #pragma unroll
-      for (int i = 0; i < Count; ++i) v[i] = OneWord::accumulator(value[i]);
+      for (int i = 0; i < Count; ++i) v[i] = OneWord::template accumulator<O>(value[i]);
       return;
     }
   }

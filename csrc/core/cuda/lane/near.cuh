@@ -46,17 +46,17 @@ class LargestMagnitude {
 };
 
 // Of the vectors that for_each(f) calls f for, times a positive scale: of all lanes of a warp, which so
-// take the same way.
-template <class In, class Word, bool may_be_all = true, class ForEach>
+// take the same way. O adds exponentials.
+template <class O, class In, class Word, bool may_be_all = true, class ForEach>
 __device__ __forceinline__ Near near_of_vectors(ForEach for_each, Word scale = 1) {
   if constexpr (may_be_all) {
     LargestMagnitude<In, Word, false> all;
     for_each([&](const uint4& v) { all.add(v); });
-    if (__all_sync(kAllLanes, scale == 1 & all.get() <= LogSumExp::kNear)) return Near::All;
+    if (__all_sync(kAllLanes, scale == 1 & all.get() <= O::kNear)) return Near::All;
   }
   LargestMagnitude<In, Word, true> others;
   for_each([&](const uint4& v) { others.add(v); });
-  return __all_sync(kAllLanes, others.get() * scale <= LogSumExp::kNear) ? Near::OrNone : Near::Not;
+  return __all_sync(kAllLanes, others.get() * scale <= O::kNear) ? Near::OrNone : Near::Not;
 }
 
 }  // namespace torch_reduce::cuda

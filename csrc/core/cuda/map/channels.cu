@@ -34,10 +34,12 @@ cudaError_t start_rows(const ChannelProblem& p, const ChannelBuffers& b, Launch 
 
 template <class In, class Word>
 cudaError_t start_channels(const ChannelPlan& plan, const ChannelProblem& p, const ChannelBuffers& b, const Launch& l) {
-  const cudaError_t status = p.map == ChannelMap::BatchNorm ? start_rows<Word>(p, b, l) : cudaSuccess;
-  if (status != cudaSuccess || p.elements == 0) return status;
-  return with_channel_map(p.map,
-                          [&](auto tag) { return start_map<typename decltype(tag)::type, In, Word>(plan, p, b, l); });
+  return with_channel_map(p.map, [&](auto tag) -> cudaError_t {
+    using M = typename decltype(tag)::type;
+    const cudaError_t status = M::writes_rows ? start_rows<Word>(p, b, l) : cudaSuccess;
+    if (status != cudaSuccess || p.elements == 0) return status;
+    return start_map<M, In, Word>(plan, p, b, l);
+  });
 }
 
 }  // namespace

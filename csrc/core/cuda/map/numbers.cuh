@@ -160,7 +160,7 @@ class LaneNumbers : public LanePieces<M, In, Word, places> {
         if (whole || p.left > place_of(i)) look(this->vector(p, i));
       }
     };
-    return near_of_vectors<In, Word, may_be_all>(for_each, M::scales ? a_.scale : Word(1));
+    return near_of_vectors<typename M::Reduces, In, Word, may_be_all>(for_each, M::scales ? a_.scale : Word(1));
   }
 
   // Combines load i with what is there; the first one is all there is.

@@ -92,15 +92,15 @@ struct NearInChunk {
   static __device__ __forceinline__ T identity() { return 0; }
   static __device__ __forceinline__ T combine(T a, T b) { return a + b; }
   static __device__ __forceinline__ bool may(T x) {
-    return order::magnitude_of(x) <= LogSumExp::kNear || x == -std::numeric_limits<T>::infinity();
+    return order::magnitude_of(x) <= O::kNear || x == -std::numeric_limits<T>::infinity();
   }
   static __device__ __forceinline__ T lift(T x, int64_t) { return PlainExponentials<T>::positive(exp_of_near(x)); }
   static __device__ __forceinline__ T across(T v) { return v; }
-  static __device__ __forceinline__ Acc total(T v) { return Meeting<Acc>::accumulator(v); }
+  static __device__ __forceinline__ Acc total(T v) { return Meeting<Acc>::template accumulator<O>(v); }
 
   __device__ __forceinline__ T left(const Acc& v) { return Meeting<Acc>::value(v); }
   __device__ __forceinline__ auto finish(T v, int64_t n, uint64_t mirror) const {
-    return cuda::finish<O>(Meeting<Acc>::accumulator(v), n, Ending::Own, mirror);
+    return cuda::finish<O>(Meeting<Acc>::template accumulator<O>(v), n, Ending::Own, mirror);
   }
 };
 
