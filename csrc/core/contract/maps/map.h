@@ -26,12 +26,12 @@ struct NoWords {};
 template <class Words, class Word>
 constexpr int count_of_words = std::is_empty<Words>::value ? 0 : static_cast<int>(sizeof(Words) / sizeof(Word));
 
-// Each map's struct overrides what holds for it, and has
-//   template <class Word> struct Row;   what its elements need to know of the row
-//   template <int Which, class Word> static Word number(const AtPlace<Word>&, const Read<Word>&);   what is reduced
-//   template <class Acc, class Word> static Row<Word> finish(const Acc* total, const RowOf<Word>&, const Read<Word>&);
-//   template <class Word> static Word value(const AtPlace<Word>&, const Row<Word>&);   rounded once, to the output's
-//   type
+// Each map's struct overrides what holds for it, and has templates by Word:
+//   Row                        a struct: what its elements need to know of the row
+//   number<Which>(at, read)    a Word: what sum number `Which` reduces of an element
+//   finish(total, of, read)    the Row, of the accumulators of all sums, which no operator has finished
+//   value(at, row)             a Word: the result of an element, which is rounded once, to the output's type
+// `at` is an AtPlace, `of` a RowOf, `read` a Read, all of Word.
 struct MapTraits {
   // The operator by which each of `sums` numbers is reduced.
   using Reduces = Sum;
@@ -62,9 +62,5 @@ struct MapTraits {
   template <class Word>
   using Read = NoWords<Word>;
 };
-
-// Of words of fp32, whose exponentials are as fast to keep as to make.
-template <class M, class Word>
-constexpr bool keeps_lifted = M::keeps_lifted && sizeof(Word) == 4;
 
 }  // namespace torch_reduce

@@ -7,6 +7,9 @@
 
 namespace torch_reduce::cuda {
 
+template <class M, class Word>
+constexpr MapTypes map_types{M::reduces, M::reads_weight, M::writes_values, M::keeps_lifted, sizeof(Word)};
+
 // How the CTAs of a row meet: there is one; by a cluster; or by two kernels, of which the first leaves a value of each
 // CTA in scratch and the second has them.
 enum class Meets : uint8_t { Alone, Cluster, LeavesPartials, HasPartials };

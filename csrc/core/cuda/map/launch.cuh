@@ -7,6 +7,27 @@
 
 namespace torch_reduce::cuda {
 
+// A plan names no places that there are no kernels for.
+template <class M, class In, class Word, Places places>
+constexpr auto kernel_if_any() {
+  return kernel_of_map<M, In, Word, have_map(map_types<M, Word>, places) ? places : Places::Any>();
+}
+template <class M, class In, class Word>
+auto kernel_for(Places places) {
+  switch (places) {
+    case Places::Unaligned:
+      return kernel_if_any<M, In, Word, Places::Unaligned>();
+    case Places::Vectors:
+      return kernel_if_any<M, In, Word, Places::Vectors>();
+    case Places::ShortVectors:
+      return kernel_if_any<M, In, Word, Places::ShortVectors>();
+    case Places::OneVector:
+      return kernel_if_any<M, In, Word, Places::OneVector>();
+    default:
+      return kernel_if_any<M, In, Word, Places::Any>();
+  }
+}
+
 template <class M, class In, class Word>
 cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers& b, cudaStream_t stream,
                       bool dependent) {
@@ -45,13 +66,7 @@ cudaError_t start_map(const MapPlan& plan, const MapProblem& p, const MapBuffers
                      plan.writes_vectors,
                      plan.masks_vectors,
                      plan.fetches_parameters};
-  constexpr auto kShort = has_short_vectors(M::reduces, sizeof(Word)) ? Places::ShortVectors : Places::Any;
-  constexpr auto kUnaligned = has_unaligned(M::reads_weight, M::writes_values) ? Places::Unaligned : Places::Any;
-  const auto kernel = plan.places == Places::Any         ? kernel_of_map<M, In, Word, Places::Any>()
-                      : plan.places == Places::Unaligned ? kernel_of_map<M, In, Word, kUnaligned>()
-                      : plan.places == Places::Vectors   ? kernel_of_map<M, In, Word, Places::Vectors>()
-                      : plan.places == Places::OneVector ? kernel_of_map<M, In, Word, Places::OneVector>()
-                                                         : kernel_of_map<M, In, Word, kShort>();
+  const auto kernel = kernel_for<M, In, Word>(plan.places);
   const Launch l{plan.grid,
                  plan.block,
                  plan.shared_bytes,

@@ -37,7 +37,7 @@ class LanePieces {
   static constexpr int kLoads = places == Places::OneVector ? 1 : is_short ? kLoadsOfShort : kLoadsOfChunk;
   static constexpr bool are_unaligned = places == Places::Unaligned;
   static constexpr bool are_vectors = places != Places::Any && !are_unaligned;
-  static constexpr bool keeps = keeps_lifted<M, Word> && places != Places::Any;
+  static constexpr bool keeps = keep_lifted(map_types<M, Word>, places);
   static_assert(!keeps || !M::reads_second, "a piece has room for one of both");
 
   // `pieces` of a warp are in shared memory.

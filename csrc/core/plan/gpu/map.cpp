@@ -4,12 +4,16 @@
 
 #include "core/contract/integers.h"
 #include "core/contract/order.h"
+#include "core/plan/tuning/kernels.h"
 #include "core/plan/tuning/map.h"
 
 namespace torch_reduce {
+
+using tuning::kWarp;
+
 namespace {
 
-constexpr int kVectorBytes = 16, kLogLanesOfSector = 1, kWarp = 32;
+constexpr int kVectorBytes = 16, kLogLanesOfSector = 1;
 
 // Whether V neighbours of every row lie at a multiple of their bytes, up to 16.
 bool are_vectors(const MapProblem& p, int64_t MapStrides::* stride, DType type, int alignment, int64_t v) {
@@ -99,14 +103,15 @@ MapPlan make_map_plan(const MapProblem& p, const Gpu& gpu) {
   const int bytes = static_cast<int>(size_of(p.in)), word = static_cast<int>(size_of(p.compute));
   const int64_t v = kVectorBytes / bytes, chunks = chunk_count(p.n);
   choose_places(plan, p, map, v);
-  choose_lanes(plan, p, v, has_short_vectors(map.total_words > 0, word), gpu);
+  const MapTypes types{map.total_words > 0, map.reads_weight, map.writes_values, map.keeps_lifted, word};
+  choose_lanes(plan, p, v, have_map(types, Places::ShortVectors), gpu);
 
   if (plan.places == Places::Any && kWarp >> plan.log_lanes == 1 && lie_side_by_side(p) &&
-      has_unaligned(map.reads_weight, map.writes_values)) {
+      have_map(types, Places::Unaligned)) {
     plan.places = Places::Unaligned;
   }
 
-  const bool keeps = map.keeps_lifted && word == 4 && plan.places != Places::Any;
+  const bool keeps = keep_lifted(types, plan.places);
   const int piece_bytes = map_piece_bytes(plan.places, map.reads_second, keeps, plan.loads, bytes, word);
   const int64_t side_by_side = kWarp >> plan.log_lanes;
   if (plan.places != Places::ShortVectors) {

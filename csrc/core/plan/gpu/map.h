@@ -18,11 +18,22 @@ constexpr TR_HD bool has_short_rows(Places p) { return p == Places::ShortVectors
 
 // The most loads of a lane and a short row.
 constexpr int kLoadsOfShort = 4;
-// Whether ShortVectors has kernels: for maps that reduce, in fp32.
-constexpr TR_HD bool has_short_vectors(bool reduces, int word_bytes) { return reduces && word_bytes == 4; }
 
-// Whether Unaligned has: for maps without parameters, as rows that have them are mostly whole vectors.
-constexpr TR_HD bool has_unaligned(bool reads_weight, bool writes_values) { return !reads_weight && writes_values; }
+// Of a map, what decides about its kernels.
+struct MapTypes {
+  bool reduces, reads_weight, writes_values, keeps_lifted;
+  int word_bytes;
+};
+// Whether there are kernels for such places. Short rows: of maps that reduce, in fp32. Unaligned ones: of maps without
+// parameters, as rows that have them are mostly whole vectors.
+constexpr TR_HD bool have_map(const MapTypes& t, Places places) {
+  if (places == Places::ShortVectors) return t.reduces && t.word_bytes == 4;
+  return places != Places::Unaligned || (!t.reads_weight && t.writes_values);
+}
+// Whether they keep what they lifted: words of fp32, as exponentials of others are as fast to make as to keep.
+constexpr TR_HD bool keep_lifted(const MapTypes& t, Places places) {
+  return t.keeps_lifted && t.word_bytes == 4 && places != Places::Any;
+}
 
 struct MapPlan {
   Places places = Places::Any;

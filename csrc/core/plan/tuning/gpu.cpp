@@ -52,7 +52,6 @@ static_assert(kHopper.capability == 90 && kMeasured[0].capability == 90, "what t
 // The CTAs that launch bounds keep registers for are there at the same time on every SM. So counts per SM, which follow
 // from how many CTAs run at once, are alike everywhere.
 constexpr bool holds_ctas(const Architecture& a) {
-  constexpr int kWarp = 32;
   for (const int ctas : {kRowsCtasAtOnce * kRowsWarps, kRowsElementwiseCtasAtOnce * kRowsWarps,
                          kColumnsCtasAtOnce * kColumnsWarps, kStackedCtasAtOnce * kStackedThreads / kWarp}) {
     if (ctas * kWarp > a.threads) return false;
@@ -65,7 +64,7 @@ constexpr bool holds_ctas(const Architecture& a) {
 constexpr Tuning derive(const Architecture& a) {
   Tuning t = kMeasured[0].tuning;
   t.columns_shared = std::min(t.columns_shared, a.shared_bytes / kColumnsCtasAtOnce - kSharedReserved);
-  const int64_t staged_ctas = a.threads / (kShortRowsWarps * 32);
+  const int64_t staged_ctas = a.threads / (kShortRowsWarps * kWarp);
   t.staged_warp_bytes =
       std::min(t.staged_warp_bytes, (a.shared_bytes / staged_ctas - kSharedReserved) / kShortRowsWarps);
   t.columns_small_per_sm = t.columns_small_per_sm * a.gb_per_s * kHopper.sms / (int64_t{kHopper.gb_per_s} * a.sms);

@@ -9,6 +9,9 @@
 
 namespace torch_reduce::tuning {
 
+// The lanes of a warp. Kernels have it of device/order.cuh, which host code cannot include.
+constexpr int kWarp = 32;
+
 // Eight 16-byte loads in flight per thread, and registers for 1024 threads per SM.
 constexpr int kRowsWarps = 8;
 constexpr int kLoadsInFlight = 8;

@@ -9,7 +9,7 @@
 
 namespace torch_reduce::exact {
 
-constexpr int kWarp = 32;
+using planning::kWarp;
 
 ExactPlan plan_element_products(const Problem& p, bool near, const Gpu& gpu) {
   const Layout& l = p.layout;

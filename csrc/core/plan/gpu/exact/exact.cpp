@@ -15,8 +15,8 @@
 namespace torch_reduce::exact {
 namespace {
 
-constexpr int kWarp = 32;
-constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
+using planning::kMaxGrid;
+using planning::kWarp;
 
 // In what kernels of rows of sums and of products differ, beside how they read: the type of the numbers that are added
 // up, and loads of a lane.

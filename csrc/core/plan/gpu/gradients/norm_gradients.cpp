@@ -30,7 +30,7 @@ bool is_legal(const MapProblem& p) {
 std::optional<NormGradientsPlan> make_norm_gradients_plan(const MapProblem& p, const Gpu& gpu) {
   if (!is_legal(p)) return std::nullopt;
   NormGradientsPlan plan;
-  constexpr int kWarp = planning::kWarp;
+  using planning::kWarp;
   const auto bytes = static_cast<int64_t>(size_of(p.in)), word = static_cast<int64_t>(size_of(p.compute));
   const int64_t v = kVectorBytes / bytes, leaves = leaf_count(p.rows);
   plan.sums = traits_of(p.map).parameters;
