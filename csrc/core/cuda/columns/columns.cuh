@@ -42,14 +42,15 @@ __device__ __forceinline__ void write_wide(const Sink<Acc>& s, int64_t place, co
   *reinterpret_cast<Pack*>(static_cast<Out*>(s.to) + place) = pack;
 }
 
-// Whether the units of columns may be a cluster. The code for it, unused, cost contiguous columns 2 to 7 %, so theirs
-// are kernels of their own.
-template <Access A>
-constexpr bool columns_in_clusters = A != Access::Contiguous;
+// Whether code for units that are a cluster stands beside the rest, and whether in a kernel of its own.
+template <Access A, int Steps>
+constexpr bool columns_in_clusters = kernels::columns_cluster_code(A, Steps) == kernels::ClusterCode::Beside;
+template <Access A, int Steps>
+constexpr bool columns_apart_in_clusters = kernels::columns_cluster_code(A, Steps) == kernels::ClusterCode::Apart;
 
-template <Access A, bool Clusters>
+template <Access A, int Steps, bool Clusters>
 constexpr int columns_most_warps =
-    A == Access::Contiguous && Clusters ? tuning::kColumnsWarpsInCluster : tuning::kColumnsWarps;
+    Clusters && columns_apart_in_clusters<A, Steps> ? tuning::kColumnsWarpsInCluster : tuning::kColumnsWarps;
 
 // Whether a warp goes without batches of which no row exists, rather than reading them as identities: up to half of
 // them, where it has one more than a power of two. Long columns, which have few, are slower so.
@@ -66,10 +67,10 @@ constexpr bool columns_load_ahead = A != Access::Strided && A != Access::Pairs;
 template <class O, class In, class Acc, Access A, int Steps>
 constexpr kernels::ColumnsBatch columns_batch = kernels::columns_batch(types_of_instance<O, In, Acc>(), A, Steps);
 
-template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A>>
-__global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
+template <class O, class In, class Acc, Access A, int Leaves, int Steps, bool Clusters = columns_in_clusters<A, Steps>>
+__global__ void __launch_bounds__(columns_most_warps<A, Steps, Clusters>* kWarp,
                                   columns_batch<O, In, Acc, A, Steps>.ctas_at_once* tuning::kColumnsWarps /
-                                      columns_most_warps<A, Clusters>)
+                                      columns_most_warps<A, Steps, Clusters>)
     columns(const __grid_constant__ ColumnsArgs<O, Acc, A> a) {
   constexpr int V = column_width<In, A>();
   constexpr int kHalf = columns_load_ahead<A> ? Leaves / 2 : Leaves;
@@ -255,9 +256,9 @@ __global__ void __launch_bounds__(columns_most_warps<A, Clusters>* kWarp,
     __syncthreads();
 #pragma unroll 1
     for (int column = in_vectors + threadIdx.x; column < width && column0 + column < a.columns; column += blockDim.x) {
-      Acc v[columns_most_warps<A, Clusters>];
+      Acc v[columns_most_warps<A, Steps, Clusters>];
 #pragma unroll
-      for (int y = 0; y < columns_most_warps<A, Clusters>; ++y) {
+      for (int y = 0; y < columns_most_warps<A, Steps, Clusters>; ++y) {
         v[y] = y >> a.log_warps_along == 0 ? top[y * of_warp + column] : O::template identity<Acc>();
       }
       send(column0 + column, tree<O>(v));

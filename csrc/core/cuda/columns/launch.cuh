@@ -100,7 +100,7 @@ cudaError_t start_columns(const Plan& plan, const Problem& p, const SourceOf<O>&
       const auto start_with = [&](auto steps) {
         constexpr int kTogether = decltype(steps)::value,
                       kBatch = columns_batch<O, In, Acc, A, kTogether>.loads / kTogether;
-        if constexpr (!columns_in_clusters<A> && kTogether > 1) {
+        if constexpr (columns_apart_in_clusters<A, kTogether>) {
           if (plan.finish == Finish::Cluster) return start(columns<O, In, Acc, A, kBatch, kTogether, true>, a, l);
         }
         return start(columns<O, In, Acc, A, kBatch, kTogether>, a, l);

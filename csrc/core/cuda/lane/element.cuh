@@ -8,18 +8,20 @@
 
 namespace torch_reduce::cuda {
 
-// Where a kernel reads from. `mirror` matters for what selects and for what is tested, the rest for Any.
+// Where a kernel reads from. What is beside `data` and `mirror` is for Any, and `type` for AnyFloat8 too.
 struct Source {
   const void* data;
   DType type;
   int size = 0;            // of an element, in bytes
-  uint64_t mirror = 0;     // of 8 bytes of elements, the bits that are flipped; of NonZero and of what may take
-                           // magnitudes, those that count; of the operator that has an order, that
+  uint64_t mirror = 0;     // for 8 bytes of elements: of operators that select, the bits to flip; of NonZero elements
+                           // and of magnitudes, those that count. Of operators that have an order, a double: that
   uint64_t identity = 0;   // bits of an element that changes nothing, before they are flipped
   bool is_tested = false;  // elements are whether they are not zero: the bits but for the first `untested_bits` of 64
   bool is_signed = false, is_converted = false;  // integers; floating values, where they become integers
   int spare_bits = 0, untested_bits = 0;
 };
+
+static_assert(kWarp == tuning::kWarp, "what plans count with");
 
 // What an instantiation for elements of type In is made for; Any finds out the type at run time.
 template <class O, class In, class Acc>

@@ -22,24 +22,18 @@ constexpr int rows_ctas_at_once =
     : A == Access::UnalignedSegmented || A == Access::Unordered ? tuning::kRowsUnalignedSegmentedCtasAtOnce
                                                                 : tuning::kRowsCtasAtOnce;
 
-// Whether a CTA may have the warps of all of them.
-template <class O, class In, Access A>
-constexpr bool rows_have_wide_ctas =
-    !has_partner<O> && sizeof(In) < 8 && (A == Access::Contiguous || A == Access::Segmented);
-template <class O, class In, Access A>
-constexpr int rows_most_warps = rows_have_wide_ctas<O, In, A> ? tuning::kRowsWarpsInCluster : tuning::kRowsWarps;
+template <class O, class In, class Acc, Access A>
+constexpr int rows_most_warps = kernels::rows_most_warps(types_of_instance<O, In, Acc>(), A);
 
 template <Access A>
 constexpr bool rows_interleave = A == Access::Strided || A == Access::Unordered || A == Access::Segmented;
 
-// Chunks that a warp reads in a step, before it reduces anything.
 template <class O, class In, class Acc, Access A>
-constexpr int rows_chunks_at_once =
-    Chunk<O, In, Acc, A>::kLoads < tuning::kLoadsInFlight ? tuning::kLoadsInFlight / Chunk<O, In, Acc, A>::kLoads : 1;
+constexpr int rows_chunks_at_once = kernels::rows_chunks_at_once(types_of_instance<O, In, Acc>(), A);
 
 template <class O, class In, class Acc, Access A, int AtOnce>
-__global__ void __launch_bounds__(rows_most_warps<O, In, A>* kWarp,
-                                  rows_ctas_at_once<O, In, Acc, A>* tuning::kRowsWarps / rows_most_warps<O, In, A>)
+__global__ void __launch_bounds__(rows_most_warps<O, In, Acc, A>* kWarp,
+                                  rows_ctas_at_once<O, In, Acc, A>* tuning::kRowsWarps / rows_most_warps<O, In, Acc, A>)
     rows(const __grid_constant__ RowsArgs<O, Acc, A> a) {
   using Part = Chunk<O, In, Acc, A>;
   constexpr int kSets = Part::kSets;

@@ -64,7 +64,7 @@ int64_t cluster_bytes(const Plan& plan, const Problem& p) {
 
 bool columns_meet_in_clusters(const Plan& plan, const Problem& p) {
   constexpr int64_t kMostShared = int64_t{47} << 10;  // of a CTA, without the kernel's consent, but for its variables
-  const bool has_code = plan.access != Access::Contiguous || columns_have_kernels_for_clusters(plan);
+  const bool has_code = columns_cluster_code(plan) != kernels::ClusterCode::None;
   return has_code && plan.shared_bytes + cluster_bytes(plan, p) <= kMostShared;
 }
 

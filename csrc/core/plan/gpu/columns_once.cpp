@@ -66,7 +66,7 @@ Plan in_clusters(const Plan& plan, const Problem& p, const Lanes& lanes, const G
                      cluster_bytes(found, p) < kColumnsMeetingMost;
     return can ? found : no_plan();
   };
-  const bool has_wide = columns_have_kernels_for_clusters(plan);
+  const bool has_wide = columns_cluster_code(plan) == kernels::ClusterCode::Apart;
   for (int64_t across = wider; has_wide && across <= std::min(2 * wider, lanes.widest); across *= 2) {
     const Plan pairs = cut(across, kColumnsWarpsInCluster, kPair);
     if (4 * pairs.grid > 3 * gpu.sms) return pairs;

@@ -14,12 +14,12 @@
 namespace torch_reduce::planning {
 
 constexpr int64_t kMaxGrid = (int64_t{1} << 31) - 1;
-constexpr int kWarp = 32;
+using tuning::kWarp;
 constexpr int64_t kSmallNumbers = int64_t{1} << 30;  // divisions by a multiplication are exact to here, rounded up
 
 // What the families can do with a problem.
 struct Shape {
-  int64_t v;  // elements per 16 bytes; 1 for types that kernels read through a runtime switch
+  int64_t v;  // elements per 16 bytes
   bool aligned;
   bool row_vector, row_segmented, row_unaligned, row_unordered;
   bool short_vector, short_staged, short_scalar;
@@ -58,11 +58,8 @@ int innermost_of_results(const Layout& l);
 // be mostly empty, or there are too few outputs, or so many that their numbers need more than 32 bits.
 int copied_rows(const Layout& l);
 void plan_columns(Plan& plan, bool vector, const Problem& p, const Shape& s, const Gpu& gpu, const Constraint& c);
-// Whether there are kernels of columns for clusters alone, whose CTAs may have kColumnsWarpsInCluster warps: of
-// contiguous ones of more than a step. Others' kernels, but for contiguous ones of one step, have code for clusters
-// beside the rest.
-inline bool columns_have_kernels_for_clusters(const Plan& plan) {
-  return plan.access == Access::Contiguous && columns(plan).steps > 1;
+inline kernels::ClusterCode columns_cluster_code(const Plan& plan) {
+  return kernels::columns_cluster_code(plan.access, columns(plan).steps);
 }
 // Shared memory for what the units of columns leave to one another in a cluster, and whether they can: their kernel has
 // code for it, and a CTA room.

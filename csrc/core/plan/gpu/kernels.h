@@ -85,6 +85,18 @@ constexpr bool have_rows(const Types& t, Access a) {
   }
 }
 
+// Chunks that a warp of rows loads in a step, before it reduces any: as many as the loads in flight are.
+constexpr int rows_chunks_at_once(const Types& t, Access a) {
+  if (!loads_vectors(a)) return 1;
+  const int64_t chunk_loads = kChunk * static_cast<int64_t>(size_of(t.in)) / (16 * tuning::kWarp);
+  return chunk_loads < tuning::kLoadsInFlight ? static_cast<int>(tuning::kLoadsInFlight / chunk_loads) : 1;
+}
+// Warps of a CTA of rows at most: CTAs of a cluster may be wider, where kernels have room for that.
+constexpr int rows_most_warps(const Types& t, Access a) {
+  const bool wide = t.op.role == Role::None && size_of(t.in) < 8 && loads_vectors(a) && !is_unaligned(a);
+  return wide ? tuning::kRowsWarpsInCluster : tuning::kRowsWarps;
+}
+
 constexpr bool have_short_rows(const Types& t, Access a) {
   if (a == Access::Strided) return true;
   if (a == Access::Unaligned) return are_typed(t) && are_scalar(t);
@@ -130,6 +142,14 @@ constexpr bool have_columns_of_two_steps(const Types& t, Access a) {
 constexpr int columns_steps(const Types& t, Access a, int64_t n) {
   if (n <= kLeaves && a != Access::Segmented) return 1;
   return n <= 2 * kLeaves && have_columns_of_two_steps(t, a) ? 2 : kSteps;
+}
+
+// The code that kernels of columns have for units that are a cluster: none, or beside the rest, or in kernels of their
+// own, whose CTAs may have kColumnsWarpsInCluster warps. Unused, it cost contiguous columns 2 to 7 %.
+enum class ClusterCode : uint8_t { None, Beside, Apart };
+constexpr ClusterCode columns_cluster_code(Access a, int steps) {
+  if (a != Access::Contiguous) return ClusterCode::Beside;
+  return steps > 1 ? ClusterCode::Apart : ClusterCode::None;
 }
 
 // What a lane of columns loads at a time, and for how many CTAs of them an SM has registers.

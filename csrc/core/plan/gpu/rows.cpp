@@ -44,7 +44,6 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
   const Tuning& t = gpu.tuning;
   RowsPlan& rows = plan.kernel.emplace<RowsPlan>();
   plan.access = access_of_rows(vector, l, s);
-  const bool unaligned = is_unaligned(plan.access);
   rows.places = l.n;
   if (plan.access == Access::Unordered) {  // as many loads as a segment needs wherever it begins
     const int64_t segment = l.reduced[l.reduced_dims - 1].size;
@@ -52,7 +51,8 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
     rows.places = l.n / segment * rows.segment_vectors * s.v;
   }
   const int64_t chunks = std::max<int64_t>(chunk_count(rows.places), 1), padded = power_of_two_above(chunks);
-  int64_t at_once = vector ? std::max<int64_t>(kLoadsInFlight * kWarp * s.v / kChunk, 1) : 1;
+  const kernels::Types types = kernels::types_of(p);
+  int64_t at_once = kernels::rows_chunks_at_once(types, plan.access);
   // Unaligned rows of a few chunks, of which some read at once would not exist.
   if (plan.access == Access::Unaligned && 10 * ceil_div(chunks, at_once) * at_once > 11 * chunks) at_once = 1;
   rows.chunks_at_once = static_cast<int>(at_once);
@@ -62,8 +62,7 @@ void plan_rows(Plan& plan, bool vector, const Problem& p, const Shape& s, const 
   // A cluster reads a row's chunks from several SMs; without one, two rounds are still faster than a second pass.
   // Elements at any stride share few sectors, of which an SM loads one at a time, so these go to more SMs than that,
   // unless they are neighbours.
-  const bool wide_ctas = vector && s.v > 2 && !unaligned && !is_of_two(p);
-  const int64_t most_warps = wide_ctas ? kRowsWarpsInCluster : kRowsWarps;
+  const int64_t most_warps = kernels::rows_most_warps(types, plan.access);
   const bool neighbours = l.reduced_dims > 0 && l.reduced[l.reduced_dims - 1].stride == 1;
   const int64_t most_slots = vector ? most_warps * at_once : neighbours ? kRowsWarps : kRowsWarps / 2;
   const bool in_cluster = padded > cta_slots && cluster_slots(l.outputs, padded, gpu) <= most_slots;
