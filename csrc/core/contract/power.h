@@ -150,7 +150,7 @@ struct NormOfOrder : Traits {
     const double high = log.high * x.order;
     return {exp2_of({high, multiply_add(log.high, x.order, -high) + log.low * x.order})};
   }
-  // Of elements any.
+  // A missing element is masked, so what is read in its place, a scalar, may be any.
   template <class T>
   static constexpr TR_HD T identity() {
     if constexpr (is_scalar<T>) {

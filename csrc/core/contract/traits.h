@@ -33,19 +33,19 @@ struct TwoParts {
 
 // Each operator's struct overrides what holds for it.
 struct Traits {
-  // What is combined, by the compute type.
+  // The accumulator, by the compute type.
   template <class Word>
   using Accumulator = Word;
-  // lift() makes that of an element in the compute type, of a floating or of an integer one. It makes identity() of
-  // identity(), but for the index, unless no element changes nothing: then `masks_missing`, and what is missing is not
-  // lifted.
+  // Whether lift() changes floating elements, and whether integers; both are of the compute type then. A kernel reads
+  // identity() in place of a missing element and lifts it: that must give the accumulator's identity(), but for the
+  // index.
   static constexpr bool lifts = false, lifts_integers = false;
   template <class Acc>
   static TR_HD Acc lift(Acc x) {
     return x;
   }
+  // No element lifts to the identity, so a missing one becomes it without being lifted; and no integer does.
   static constexpr bool masks_missing = false;
-  // The same of integers, of which none changes nothing.
   static constexpr bool masks_missing_integers = false;
   // lift() makes the square of an element.
   static constexpr bool squares = false;
