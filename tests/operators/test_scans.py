@@ -133,6 +133,44 @@ def test_products_that_leave_the_range(device):
     assert_same_bits(torch_reduce.cumprod(x, 0)[-1], torch_reduce.prod(x))
 
 
+def wandering(shape, dtype):
+    """Factors whose products along the last dim leave the type's range downwards, come back, and leave it upwards; some
+    rows have a subnormal, an infinite or a zero factor."""
+    draw = torch.Generator().manual_seed(math.prod(shape))
+    n, info = shape[-1], torch.finfo(dtype)
+    drift = -torch.cos(torch.arange(n) * (2 * math.pi / n)).mul(math.log2(info.max) / 8)
+    exponent = (drift + torch.randn(shape, generator=draw) * 3).round()
+    x = torch.ldexp(1 + torch.rand(shape, generator=draw, dtype=torch.float64), exponent)
+    x = (x * torch.randint(0, 2, shape, generator=draw).mul(2).sub(1)).to(dtype)
+    for value in (info.smallest_normal * info.eps * 3, math.inf, 0.0):
+        place = torch.randint(0, 2 * n, shape[:-1], generator=draw)  # in about every second row
+        x = torch.where(torch.arange(n) == place.unsqueeze(-1), value, x)
+    return x
+
+
+@pytest.mark.parametrize("out", [torch.bfloat16, torch.float32], ids=str)
+def test_products_are_rounded_once(out, capability):
+    """Below the normal numbers: half ways between two of the result's, a little more and a little less."""
+    least = torch.finfo(out).smallest_normal * torch.finfo(out).eps
+    wanted = torch.arange(0.5, 12).repeat_interleave(3) + torch.tensor([0, 2.0**-19, -(2.0**-19)]).repeat(12)
+    wanted = torch.cat([wanted, -wanted])
+    expected = (wanted.double().round() * least).to(out)
+    factors = torch.stack([wanted * 2.0**-20, torch.full((72,), least * 2.0**20)], 1)
+    for x, dim in ((factors, 1), (factors.t().contiguous(), 0)):
+        assert_same_bits(torch_reduce.cumprod(x, dim, dtype=out).select(dim, 1), expected, capability)
+
+
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+def test_products_beyond_the_range(dtype, capability):
+    """They are scaled, in chunks and between them, and rounded below the normal numbers."""
+    for shape in ((40, 7), (40, 100), (33, 600), (9, 3000), (2, 20_000)):
+        x = wandering(shape, dtype)
+        rows = check(x, 1, "cumprod", what=capability)
+        assert_same_bits(torch_reduce.cumprod(x.t().contiguous(), 0).t(), rows, f"{shape}, across")
+        for out in (torch.bfloat16, torch.float32, torch.float64):
+            assert_same_bits(torch_reduce.cumprod(x, 1, dtype=out), scan_model(x, 1, scan="cumprod", dtype=out))
+
+
 @every_scan
 @pytest.mark.parametrize("dtype", [*INTEGERS, torch.bool], ids=str)
 def test_integers(device, scan, dtype):

@@ -78,9 +78,9 @@ class ChunkPrefixes {
 
   static TR_HD Node node_of(const Values& v) {
     if constexpr (Across) {
-      return v;
+      return NodesOf<Op>::settled(v);
     } else {
-      return L::first(v);
+      return NodesOf<Op>::settled(L::first(v));
     }
   }
 
@@ -118,7 +118,7 @@ class ChunkPrefixes {
     for_levels<kLevels>([&](auto level) {
       const Node* const x = node + place_of(level);
       Node* const y = node + place_of(level + 1);
-      for (int i = 0; i < groups >> (level + 1); ++i) y[i] = Op::combine(x[2 * i], x[2 * i + 1]);
+      for (int i = 0; i < groups >> (level + 1); ++i) y[i] = NodesOf<Op>::settled(Op::combine(x[2 * i], x[2 * i + 1]));
     });
   }
 

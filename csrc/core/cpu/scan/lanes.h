@@ -59,4 +59,13 @@ struct ScanLanes<Op, Acc, false> {
   }
 };
 
+// What becomes of a node of the tree before siblings are combined with it.
+template <class Op>
+struct NodesOf {
+  template <class V>
+  static TR_HD V settled(const V& node) {
+    return node;
+  }
+};
+
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE

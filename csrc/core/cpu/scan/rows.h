@@ -3,7 +3,7 @@
 
 #include "core/cpu/scan/chunk.h"
 #include "core/cpu/scan/job.h"
-#include "core/cpu/scan/plain.h"
+#include "core/cpu/scan/powers.h"
 #include "core/cpu/simd/copy_tile.h"
 #include "core/cpu/simd/range.h"
 #include "core/cpu/tree/tree.h"
@@ -13,7 +13,8 @@ namespace torch_reduce::cpu::TR_CPU_NAMESPACE {
 template <class O, class Acc, bool Across>
 class OrderedScan {
  public:
-  using Prefixes = ChunkPrefixes<O, Acc, Across>;
+  static constexpr bool kTriesPlain = multiplies_plain<O, Acc>;
+  using Prefixes = ChunkPrefixes<std::conditional_t<kTriesPlain, ChunkProduct, O>, Acc, Across>;
   using Values = typename Prefixes::Values;
   using Node = typename Prefixes::Node;
   using Number = number_of<Acc>;
@@ -45,14 +46,13 @@ class OrderedScan {
     stack_.waiting.clear();
     const int64_t begin = piece * job_.plan.piece_chunks, end = smaller(begin + job_.plan.piece_chunks, chunks);
     for (int64_t chunk = begin; chunk < end; ++chunk) {
-      stack_.push(prefixes_.total_of(elements(chunk * kChunk, kChunk)));
+      stack_.push(as_combined(prefixes_.total_of(elements(chunk * kChunk, kChunk))));
     }
     Node value = stack_.level[log2_above(job_.plan.piece_chunks)];
     __builtin_memcpy(job_.partials + task * sizeof(Node), &value, sizeof(Node));
   }
 
  private:
-  static constexpr bool kTriesPlain = multiplies_plain<O, Acc>;
   struct None {
     using type = None;
   };
@@ -60,6 +60,8 @@ class OrderedScan {
     using type = ChunkPrefixes<Product, word_of<Acc>, Across>;
   };
   using Plain = typename std::conditional_t<kTriesPlain, Some, None>::type;
+
+  static constexpr int kCarefulChunks = 8;
 
   // Whether a vector's rows are few elements each, one row behind the other: they are read and written as one.
   static constexpr int64_t kMostPacked = 32;
@@ -89,14 +91,28 @@ class OrderedScan {
     }
     const int64_t n = smaller(kChunk, job_.layout().n - first);
     if constexpr (kTriesPlain) {
-      if (scan_plain(first, n, left, count)) {
-        if (another) stack_.push(lift<O>(plain_.total()));
-        return;
+      if (careful_ == 0) {
+        if (scan_plain(first, n, left, count)) {
+          if (another) stack_.push(lift<O>(plain_.total()));
+          return;
+        }
+        careful_ = kCarefulChunks;
       }
+      --careful_;
+      for (int i = 0; i < count; ++i) left[i] = Powers<Vector<word_of<Acc>>>::of_units(left[i]);
     }
     prefixes_.scan(n, elements(first, n), left, count);
     write_prefixes(first, n);
-    if (another) stack_.push(prefixes_.total());
+    if (another) stack_.push(as_combined(prefixes_.total()));
+  }
+
+  // A chunk's value as O combines it.
+  static Node as_combined(const Node& total) {
+    if constexpr (kTriesPlain) {
+      return Powers<decltype(total.significand)>::in_units(total);
+    } else {
+      return total;
+    }
   }
 
   // Products, if they need no exponent of their own.
@@ -116,18 +132,18 @@ class OrderedScan {
     return true;
   }
 
-  // Scaled products as words, if those round once: bfloat16, which has the exponents of float, rounds subnormal ones
-  // again.
   void write_prefixes(int64_t first, int64_t n) {
     if constexpr (kTriesPlain) {
-      bool are_words = sizeof(word_of<Acc>) == 8 || job_.problem.out != DType::BFloat16;
+      using P = Powers<Vector<word_of<Acc>>>;
+      const bool is_bfloat16 = job_.problem.out == DType::BFloat16;  // which has subnormal numbers where float has
       for (int g = 0; g < Prefixes::groups_of(n); ++g) {
-        plain_.prefix[g] = unscaled(prefixes_.prefix[g]);
-        if (!are_words && has_subnormal(plain_.prefix[g])) return write(prefixes_, first, n, job_.write);
+        const Values prefix = prefixes_.prefix[g];
+        plain_.prefix[g] = is_bfloat16 ? P::template words<true>(prefix) : P::template words<false>(prefix);
       }
-      return write(plain_, first, n, job_.write_words);
+      write(plain_, first, n, job_.write_words);
+    } else {
+      write(prefixes_, first, n, job_.write);
     }
-    write(prefixes_, first, n, job_.write);
   }
 
   // The elements of a chunk, a group of leaves at a time.
@@ -216,6 +232,7 @@ class OrderedScan {
   Prefixes prefixes_;
   Plain plain_;
   Stack<O, Node> stack_;
+  int careful_ = 0;  // chunks before products are tried as words again
 };
 
 }  // namespace torch_reduce::cpu::TR_CPU_NAMESPACE
